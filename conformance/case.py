@@ -26,13 +26,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-__all__ = ["IR", "ORACLE", "Case", "CaseError", "Gradient", "Oracle", "Raises", "Run", "Total", "Variant", "case"]
+__all__ = [
+    "IR",
+    "ORACLE",
+    "Case",
+    "CaseError",
+    "Data",
+    "Gradient",
+    "Oracle",
+    "Raises",
+    "Run",
+    "Total",
+    "Variant",
+    "case",
+]
 
 
 class CaseError(Exception):
     """The case itself is wrong: it says something that the harness can't make sense of."""
+
+
+Data: TypeAlias = Any
+"""A field or an array of any implementation, what it holds, or a kernel: cases run on implementations without types."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +60,7 @@ class Total:
     recursive summation, gamma(n - 1) * sum(|term|) with gamma(k) = k*u / (1 - k*u) and u the type's unit roundoff.
     """
 
-    terms: Sequence[Any]
+    terms: Sequence[Data]
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,7 @@ class IR:
     """
 
     text: str
-    arrays: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, Data] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,12 +116,12 @@ class Gradient:
     `forward_seed` and for random adjoints y of the outputs: <y, J x'> = <J^T y, x'> within the error bounds of both.
     """
 
-    seed: Any = ()
-    expect: Any = ()
-    forward_seed: Any = ()
-    forward_expect: Any = ()
-    loss: Any = None
-    by: Callable[[], Any] | None = None
+    seed: Data = ()
+    expect: Data = ()
+    forward_seed: Data = ()
+    forward_expect: Data = ()
+    loss: Data = None
+    by: Callable[[], Data] | None = None
 
 
 @dataclass(frozen=True)
@@ -126,11 +143,11 @@ class Run:
         gradient: what is asked in all modes but "forward".
     """
 
-    kernel: Callable[..., Any] | IR
-    args: Sequence[Any] = ()
-    given: Any = ()
-    expect: Any = ()
-    returns: Any = None
+    kernel: Callable[..., Data] | IR
+    args: Sequence[Data] = ()
+    given: Data = ()
+    expect: Data = ()
+    returns: Data = None
     returns_dtype: str = "f64"
     raises: Raises | None = None
     prints: str | None = None
@@ -142,7 +159,7 @@ class Run:
 class Variant:
     """One way to run a case: the values of its parameters. `suffix` tells it apart in the id (":f32", ":f64,3")."""
 
-    params: tuple[tuple[str, Any], ...] = ()
+    params: tuple[tuple[str, Data], ...] = ()
     dtypes: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -150,7 +167,7 @@ class Variant:
         values = [str(value).replace(" ", "-") for _, value in (*self.dtypes, *self.params)]
         return ":" + ",".join(values) if values else ""
 
-    def arguments(self, qd: Any) -> dict[str, Any]:
+    def arguments(self, qd: Data) -> dict[str, Data]:
         """The keyword arguments for the case's function; dtype names become the subject's own types."""
         return {**dict(self.params), **{name: getattr(qd, dtype) for name, dtype in self.dtypes}}
 
@@ -171,10 +188,10 @@ class Case:
         variants: at least one.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Data]
     rules: tuple[str, ...]
     modes: tuple[str, ...] = ("forward",)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Data] = field(default_factory=dict)
     timeout: float | None = None
     variants: tuple[Variant, ...] = (Variant(),)
     bounded: bool = False
@@ -190,7 +207,7 @@ class Case:
         doc = " ".join((self.function.__doc__ or "").split())
         return doc or self.slug.replace("-", " ")
 
-    def __call__(self, *args: object, **kwargs: object) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Data:
         return self.function(*args, **kwargs)
 
 
@@ -206,7 +223,7 @@ def case(
     options: Mapping[str, object] | None = None,
     timeout: float | None = None,
     bounded: bool = False,
-) -> Callable[[Callable[..., Any]], Case]:
+) -> Callable[[Callable[..., Data]], Case]:
     """Make a function a case. See `Case`, and the module for an example.
 
     `dtypes=["f32", "f64"]` makes one variant per type and passes it as `dtype` (the subject's own: `qd.f32`);

@@ -16,9 +16,9 @@ from form to form. (No `from __future__ import annotations` here: peers do not r
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from .case import Run
+from .case import Data, Run
 from .gradients import agrees, floats, real
 
 __all__ = ["TRIPS", "Loop", "forms"]
@@ -26,22 +26,23 @@ __all__ = ["TRIPS", "Loop", "forms"]
 FEW: Final = (0, 1, 2, 17)
 MANY: Final = 200
 TRIPS: Final = (*FEW, MANY)
-_KNOWN: Final[dict[Any, list[Any]]] = {}
+_KNOWN: Final[dict[Data, list[Data]]] = {}
 """What loops leave in y, by body, trips and data."""
 SIZE: Final = 4
 """Iterations of the parallel loop."""
 
-Kernel = Callable[..., Any]
+Kernel = Callable[..., Data]
 
 
-def forms(number: int) -> list[str]:
+def forms(number: int, unrolled: int = 17) -> list[str]:
     """Every form once, and among them every trip count: one form has 200 trips, the others 0, 1, 2 or 17.
 
     Sixteen consecutive numbers pair every form with every count, but for 200 unrolled trips: they take long to compile,
-    and show nothing that 17 do not.
+    and show nothing that 17 do not. Where the body is long, fewer do: at most `unrolled`.
     """
     trips = [FEW[(position + number) % len(FEW)] for position in range(len(_MAKERS))]
     trips[(5 * number + 3) % len(_MAKERS) or 1] = MANY  # in an order that makes no long body serial
+    trips[0] = min(trips[0], unrolled)
     return [f"{form}-{count}" for form, count in zip(_MAKERS, trips, strict=True)]
 
 
@@ -57,7 +58,7 @@ class Loop:
     """
 
     def __init__(
-        self, qd: Any, dtype: Any, how: str, *, width: int | None = None, low: float = -1.0, high: float = 1.0
+        self, qd: Data, dtype: Data, how: str, *, width: int | None = None, low: float = -1.0, high: float = 1.0
     ) -> None:
         self.form, _, trips = how.rpartition("-")
         self.qd, self.dtype, self.width, self.trips = qd, dtype, width, int(trips)
@@ -70,7 +71,7 @@ class Loop:
         self.constants = floats(SIZE, 0.25, 1.5, steps=16, start=start)
         self.load, self.save = self._access()
 
-    def _access(self) -> tuple[Any, Any]:
+    def _access(self) -> tuple[Data, Data]:
         """Functions of the language that read the starting value and write the result of an iteration."""
         qd, x, y, width = self.qd, self.x, self.y, self.width
 
@@ -100,7 +101,7 @@ class Loop:
         assert exact.__closure__ is None
         known = exact.__code__, self.trips, str(self.starts), str(self.constants)
 
-        def plain(x: object, c: object) -> list[Any]:
+        def plain(x: object, c: object) -> list[Data]:
             if known not in _KNOWN:
                 _KNOWN[known] = [self._exactly(exact, s, c, i) for i, s in enumerate(x)]
             return _KNOWN[known]
@@ -109,7 +110,7 @@ class Loop:
         args = (self.trips,) if takes_count else ()
         return agrees(kernel, plain, memory, [self.y], args=args, constant={self.counts: [self.trips] * SIZE})
 
-    def _exactly(self, exact: Callable[..., object], s: object, c: object, i: int) -> Any:
+    def _exactly(self, exact: Callable[..., object], s: object, c: object, i: int) -> Data:
         for j in range(self.trips):
             s = exact(s, c, i, j)
         return s

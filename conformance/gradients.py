@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 import numpy as np
 
-from .case import Gradient, Run
+from .case import Data, Gradient, Run
 from .plain import Number, lift
 
 __all__ = ["BOUNDED", "EXACT", "TRANSPOSED", "agrees", "floats", "real"]
 
-Data: TypeAlias = Any
-"""A field or an array of any implementation, what it holds, or a kernel: cases run on implementations without types."""
 EXACT: Final[dict[str, Any]] = {
     "modes": ("forward", "reverse", "forward-mode"),
     "dtypes": ("f32", "f64"),
@@ -30,7 +28,7 @@ TRANSPOSED: Final[dict[str, Any]] = {**BOUNDED, "modes": (*EXACT["modes"], "dot-
 """The same, and reverse mode is held against forward mode along random directions."""
 
 
-def real(qd: Any, dtype: Any, shape: Any = ()) -> Any:
+def real(qd: Data, dtype: Data, shape: Data = ()) -> Data:
     """A field of floats that can be differentiated in both modes."""
     return qd.field(dtype, shape=shape, needs_grad=True, needs_dual=True)
 
@@ -44,7 +42,7 @@ def floats(count: int, low: float = -2.0, high: float = 2.0, steps: int = 8, sta
 
 def agrees(
     kernel: Data,
-    plain: Callable[..., Any],
+    plain: Callable[..., Data],
     given: Mapping[Data, Data],
     outs: Sequence[Data],
     *,

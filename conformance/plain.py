@@ -30,6 +30,8 @@ POINT: Final = 320
 LONGEST: Final = 600
 """Bits of a numerator or denominator beyond which a number is cut to `BITS` bits."""
 
+_ONE: Final = Fraction(1)
+
 Rational: TypeAlias = int | float | str | Fraction | Decimal
 """What `Fraction` takes."""
 
@@ -45,7 +47,7 @@ class Number:
 
     def __add__(self, other: Real) -> Number:
         other = lift(other)
-        return combined(self.value + other.value, (self, Fraction(1)), (other, Fraction(1)))
+        return combined(self.value + other.value, (self, _ONE), (other, _ONE))
 
     def __sub__(self, other: Real) -> Number:
         return self + -lift(other)
@@ -57,7 +59,8 @@ class Number:
     def __truediv__(self, other: Real) -> Number:
         other = lift(other)
         ratio = self.value / other.value
-        return combined(ratio, (self, 1 / other.value), (other, -ratio / other.value))
+        by_other = ((other, -ratio / other.value),) if other.slopes else ()
+        return combined(ratio, (self, 1 / other.value), *by_other)
 
     def __pow__(self, count: int) -> Number:
         slope = count * self.value ** (count - 1) if count else Fraction(0)
@@ -128,7 +131,8 @@ def combined(value: Fraction, *parts: tuple[Number, Fraction]) -> Number:
     slopes: dict[Hashable, Fraction] = {}
     for number, outer in parts:
         for key, slope in number.slopes.items():
-            slopes[key] = slopes.get(key, Fraction(0)) + outer * slope
+            change = slope if outer is _ONE else outer * slope
+            slopes[key] = slopes[key] + change if key in slopes else change
     return Number(value, slopes)
 
 

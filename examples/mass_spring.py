@@ -10,13 +10,15 @@ the launches, and keeps of memory what they overwrite.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import adstack as qd
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+Outcome = tuple[list[float], dict[str, Array]]
 
 MASSES = 10  # the first and the last are the walls
 STEPS, ITERATIONS, RATE = 60, 30, 0.04
@@ -76,8 +78,8 @@ class Chain:
         return float(self.loss[None]), np.asarray(self.rest.grad.to_numpy())
 
 
-def main(arch: str = "cpu") -> list[float]:
-    """Optimises the rest lengths; returns the loss of every iteration."""
+def main(arch: str = "cpu", *, iterations: int = ITERATIONS) -> Outcome:
+    """Optimises the rest lengths; returns the loss of every iteration, and what the picture shows."""
     qd.init(arch=arch, default_fp=qd.f64)
     chain = Chain()
     rest = np.full(MASSES - 1, 1.0 / (MASSES - 1))
@@ -89,14 +91,14 @@ def main(arch: str = "cpu") -> list[float]:
     assert abs(slope - difference) < 1e-5 * abs(slope), (slope, difference)
 
     losses = []
-    for _ in range(ITERATIONS):
+    for _ in range(iterations):
         loss, gradient = chain.differentiate(rest)
         losses.append(loss)
         rest = rest - RATE * gradient
     assert losses[-1] < 0.01 * losses[0], losses
-    return losses
+    return losses, {"the chain, and where it is to hang": np.stack([chain.x.to_numpy(), chain.wanted.to_numpy()])}
 
 
 if __name__ == "__main__":
-    history = main(*sys.argv[1:2])
+    history, _ = main(*sys.argv[1:2])
     print(f"distance from the shape: {history[0]:.4f} at first, {history[-1]:.6f} after {len(history)} iterations")

@@ -11,13 +11,15 @@ parameters; reverse mode gives the gradient of the sum of squares at once. Both 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import adstack as qd
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+Outcome = tuple[list[float], dict[str, Array]]
 
 SEEN, PARAMETERS, ITERATIONS = 24, 3, 8  # parameters: eccentricity, period, time of the perihelion
 
@@ -69,27 +71,28 @@ class Orbit:
         return np.stack(columns, axis=1)
 
 
-def main(arch: str = "cpu") -> list[float]:
-    """Fits the orbit; returns the sum of squares before every step."""
+def main(arch: str = "cpu") -> Outcome:
+    """Fits the orbit; returns the sum of squares before every step, and what the picture shows."""
     qd.init(arch=arch, default_fp=qd.f64)
     orbit, truth, guess = Orbit(), np.array([0.4, 1.3, 0.1]), np.array([0.2, 1.2, 0.0])
     orbit.parameters.from_numpy(truth)
     orbit.compare()
     orbit.seen.from_numpy(orbit.residual.to_numpy())
 
-    losses = []
+    losses, first = [], orbit.seen.to_numpy()
     for _ in range(ITERATIONS):
         orbit.parameters.from_numpy(guess)
         gradient, slopes = orbit.gradient(), orbit.jacobian()
         losses.append(float(orbit.loss[None]))
+        first = first if len(losses) > 1 else orbit.residual.to_numpy() + orbit.seen.to_numpy()
         errors = orbit.residual.to_numpy().reshape(-1)
         assert np.allclose(gradient, 2.0 * slopes.T @ errors, rtol=1e-9, atol=1e-12)
         guess = guess - np.linalg.lstsq(slopes, errors, rcond=None)[0]
     assert losses[-1] < 1e-20 * losses[0], losses
     assert np.allclose(guess, truth, rtol=1e-9), guess
-    return losses
+    return losses, {"the first guess, and what was seen": np.stack([first, orbit.seen.to_numpy()])}
 
 
 if __name__ == "__main__":
-    history = main(*sys.argv[1:2])
+    history, _ = main(*sys.argv[1:2])
     print(f"sum of squares: {', '.join(f'{value:.1e}' for value in history)}")

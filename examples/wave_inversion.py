@@ -10,13 +10,15 @@ changes the guess along the gradient of the difference. This is full waveform in
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import adstack as qd
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+Outcome = tuple[list[float], dict[str, Array]]
 
 PIECES, WIDTH = 6, 7  # a piece of the rod is seven cells
 CELLS = PIECES * WIDTH
@@ -72,8 +74,8 @@ class Rod:
         return float(self.loss[None]), np.asarray(self.speed.grad.to_numpy())
 
 
-def main(arch: str = "cpu") -> list[float]:
-    """Finds the speeds; returns the loss of every iteration."""
+def main(arch: str = "cpu") -> Outcome:
+    """Finds the speeds; returns the loss of every iteration, and what the picture shows."""
     qd.init(arch=arch, default_fp=qd.f64)
     rod, truth, guess = Rod(), np.array([0.4, 0.45, 0.3, 0.35, 0.5, 0.4]), np.full(PIECES, 0.4)
     rod.record(truth)
@@ -95,9 +97,9 @@ def main(arch: str = "cpu") -> list[float]:
         rate = abs(float(moved @ moved / (moved @ (gradient - before))))
     assert losses[-1] < 1e-3 * losses[0], losses
     assert abs(guess - truth).max() < 0.01, guess
-    return losses
+    return losses, {"the wave: time goes downwards": rod.u.to_numpy()}
 
 
 if __name__ == "__main__":
-    history = main(*sys.argv[1:2])
+    history, _ = main(*sys.argv[1:2])
     print(f"difference of the recordings: {history[0]:.4f} at first, {history[-1]:.6f} after {len(history)} iterations")

@@ -39,6 +39,7 @@ from .data.snode import (
     l,
     root,
 )
+from .data.sparse import activate, append, deactivate, deactivate_all_snodes, is_active, length, rescale_index
 from .data.struct_fields import StructField
 from .errors import (
     AdstackArgumentError,
@@ -72,9 +73,10 @@ from .errors import AdstackRuntimeTypeError as QuadrantsRuntimeTypeError
 from .errors import AdstackSyntaxError as QuadrantsSyntaxError
 from .errors import AdstackTypeError as QuadrantsTypeError
 from .ir.types import DType
+from .kernels.decorator import kernel
 from .kernels.extensions import extension, is_extension_enabled, is_extension_supported
 from .kernels.graph import Graph, graph
-from .kernels.kernel import Kernel, kernel
+from .kernels.kernel import Kernel
 from .kernels.options import (
     amdgpu,
     arm64,
@@ -241,8 +243,10 @@ __all__ = [
     "Vector",
     "abs",
     "acos",
+    "activate",
     "ad",
     "amdgpu",
+    "append",
     "arm64",
     "asin",
     "assume_in_range",
@@ -272,6 +276,8 @@ __all__ = [
     "current_arch",
     "data_oriented",
     "dataclass",
+    "deactivate",
+    "deactivate_all_snodes",
     "eig",
     "exp",
     "extension",
@@ -306,6 +312,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "is_active",
     "is_extension_enabled",
     "is_extension_supported",
     "j",
@@ -316,6 +323,7 @@ __all__ = [
     "kernel",
     "kl",
     "l",
+    "length",
     "log",
     "loop_config",
     "math",
@@ -335,6 +343,7 @@ __all__ = [
     "real_func",
     "ref",
     "reference",
+    "rescale_index",
     "reset",
     "root",
     "round",

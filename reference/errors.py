@@ -14,17 +14,28 @@ class SourceSpan(Protocol):
     """What an error needs of a location; `ir.location.Loc` is one."""
 
     @property
-    def file(self) -> str: ...
+    def file(self) -> str:
+        """The file's name."""
+
     @property
-    def line(self) -> int: ...
+    def line(self) -> int:
+        """The first line, counted from 1."""
+
     @property
-    def col(self) -> int: ...
+    def col(self) -> int:
+        """The column of the first character, counted from 1."""
+
     @property
-    def end_line(self) -> int: ...
+    def end_line(self) -> int:
+        """The last line, counted from 1; 0 if it is not known."""
+
     @property
-    def end_col(self) -> int: ...
+    def end_col(self) -> int:
+        """The column just past the last character, counted from 1; 0 if it is not known."""
+
     @property
-    def caller(self) -> Any: ...
+    def caller(self) -> Any:
+        """Where the function that holds this text was inlined, or None."""
 
 
 def excerpt(loc: SourceSpan, note: str = "") -> str:

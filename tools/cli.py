@@ -14,9 +14,11 @@ from .completion import completion
 from .conformance import conformance
 from .doctor import doctor
 from .kernels import dump, explain
+from .loading.programs import ProgramError
+from .locate import locate
 from .profile import profile
-from .programs import ProgramError
 from .terminal.console import console
+from .worker import worker
 
 __all__ = ["cli", "main"]
 
@@ -24,9 +26,11 @@ EPILOG = """\b
 Examples:
   adstack doctor                         what can run here
   adstack conformance -b reference       does it do what it must
+  adstack worker tcp://10.0.0.1:8786     take part in runs on several machines
   adstack bench --against quadrants      how fast is it
   adstack profile program.py             where its time goes
   adstack explain program.py:kernel      what became of a kernel
+  adstack locate CASE -b vulkan          where a backend departs from the reference
   adstack cache info                     compiled kernels on disk
   adstack completion bash >> ~/.bashrc   complete on Tab
 """
@@ -38,7 +42,7 @@ def cli() -> None:
     """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
 
 
-for command in (doctor, conformance, bench, profile, explain, dump, cache, completion):
+for command in (doctor, conformance, worker, bench, profile, explain, dump, locate, cache, completion):
     cli.add_command(command)
 
 

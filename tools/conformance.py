@@ -6,31 +6,40 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from adstack import inspection
 from adstack.conformance.case import MODES
+from adstack.conformance.cluster.run import run_on
 from adstack.conformance.harness.cells import Cell, Result, Subject
 from adstack.conformance.harness.loading import Entry, collect
 from adstack.conformance.harness.plan import cells_of, select, stale_gaps
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.harness.records import Record
+from adstack.conformance.harness.station import Settings
 from adstack.conformance.report.html import html
 from adstack.conformance.report.junit import junit
 from adstack.conformance.report.log import Log
 from adstack.conformance.report.summary import Report, record
 from adstack.conformance.report.terminal import show
-from adstack.conformance.subjects.backends import backend_subject, backend_subjects
-from adstack.conformance.subjects.peers import PEERS, peer_subject
+from adstack.conformance.subjects.backends import NAMES, backend_subject, backend_subjects
+from adstack.conformance.subjects.peers import PEERS
 
+from .other_run import read_run
+from .scheduler import connected
+from .subjects import Choice, chosen_subjects, deterministic
 from .terminal.console import console
+from .terminal.extras import needs
+from .terminal.progress import progress
 from .terminal.pythons import pythons_of
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["conformance"]
 
@@ -39,10 +48,14 @@ Examples:
   adstack conformance
   adstack conformance --backend reference --case 'arith/*'
   adstack conformance --deterministic --case 'parallel/*'
+  adstack conformance --subject quadrants==1.3.3@cpu,vulkan --subject taichi==1.7.4
   adstack conformance --subject quadrants --python quadrants=~/peers/bin/python
   adstack conformance --rule arith.floordiv --json report.json --html report.html -j 4
+  adstack conformance --html report.html --against yesterday.json
+  adstack conformance --scheduler tcp://10.0.0.1:8786
 
-Exit status: 0 if nothing failed; 1 if something did, or nothing could run; 2 if the command line is wrong.
+Exit status: 0 if nothing failed; 1 if something did, or nothing could run; 2 if the command line is wrong;
+130 if the run was interrupted: what had come by then is reported, and written to the files.
 """
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
@@ -65,7 +78,7 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
     "-b",
     "backends",
     multiple=True,
-    type=click.Choice(inspection.ARCHES),
+    type=click.Choice(NAMES),
     help="A backend of adstack; repeatable. Default: all that are available here.",
 )
 @click.option(
@@ -73,8 +86,9 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
     "-s",
     "peers",
     multiple=True,
-    metavar="NAME",
-    help=f"Another implementation: {', '.join(PEERS)}, or NAME:ARCH; repeatable.",
+    metavar="NAME[==VERSION][@ARCH,...]",
+    help=f"Another implementation: {', '.join(PEERS)}, or one that has an entry point; with a version, "
+    "in an environment of its own. Repeatable.",
 )
 @click.option(
     "--python",
@@ -106,7 +120,26 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
 @click.option("--json", "json_file", type=FILE, help="Write the report as JSON.")
 @click.option("--junit", "junit_file", type=FILE, help="Write the report as JUnit XML.")
 @click.option("--log", "log_file", type=FILE, help="Append each result as it comes; what FILE has is not run again.")
-@click.option("--html", "html_file", type=FILE, help="Write the report as a page.")
+@click.option(
+    "--html",
+    "html_file",
+    type=FILE,
+    callback=needs("jinja2", "conformance"),
+    help="Write the report as a page that explains every cell.",
+)
+@click.option(
+    "--against",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    callback=read_run,
+    help="Compare with another run on the page: a report that --json wrote.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    callback=needs("distributed", "distributed"),
+    help="Run cells on the workers (adstack worker) of this Dask scheduler. Default subjects: all that they have.",
+)
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Cells run at a time. Default: one per core.")
 @click.option(
     "--timeout",
@@ -121,6 +154,11 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
     "--deterministic",
     is_flag=True,
     help="Have backends run with deterministic=True; every bit must be that of the reference.",
+)
+@click.option(
+    "--every-variant",
+    is_flag=True,
+    help="Give emulated backends that are not asked for by name all variants of each case, not one.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show a row per case, not per topic.")
 @click.option("--list", "only_list", is_flag=True, help="List the cases that would run, and run none.")
@@ -150,18 +188,17 @@ def conformance(
     if only_list:
         _list(chosen)
         return
-    subjects = _subjects(backends, peers, pythons)
-    if rest["deterministic"]:
-        if peers:
-            raise click.UsageError("--deterministic is about the backends of adstack; leave --subject away")
-        subjects = [_deterministic(subject) for subject in subjects]
+    client = context.with_resource(connected(rest["scheduler"])) if rest["scheduler"] else None
+    choice = Choice(backends, peers, pythons, rest["every_variant"], rest["deterministic"])
+    subjects = chosen_subjects(choice, client)
+    left_out = [] if backends or peers or client else [one for one in backend_subjects() if not one.is_available]
     cells = cells_of(chosen, subjects, modes, rest["seed"])
     if not cells:
         raise click.UsageError(f"none of the {len(chosen)} cases has mode {' or '.join(modes)}")
-    report = _run(cells, subjects, entries, rest)
+    report = replace(_run(cells, subjects, entries, {**rest, "client": client}), left_out=left_out)
     _write(report, rest)
     show(report, console(), verbose=verbose)
-    context.exit(0 if report.passed else 1)
+    context.exit(0 if report.passed else 130 if report.interrupted else 1)
 
 
 def _list(entries: Sequence[Entry]) -> None:
@@ -170,22 +207,13 @@ def _list(entries: Sequence[Entry]) -> None:
         click.echo(f"{entry.id}  [{modes}]  {' '.join(entry.case.rules)}")
 
 
-def _subjects(backends: Sequence[str], peers: Sequence[str], pythons: dict[str, str]) -> list[Subject]:
-    if not backends and not peers:
-        return [subject for subject in backend_subjects() if subject.is_available]
-    unknown = [name for name in peers if name.partition(":")[0] not in PEERS]
-    if unknown:
-        raise click.BadParameter(f"{unknown[0]!r}; there are {', '.join(PEERS)}", param_hint="--subject")
-    mine = [backend_subject(arch) for arch in dict.fromkeys(backends)]
-    return mine + [peer_subject(name, pythons) for name in dict.fromkeys(peers)]
-
-
 def _run(cells: list[Cell], subjects: list[Subject], entries: list[Entry], rest: Record) -> Report:
     start = time.perf_counter()
     log = _log(rest["log_file"])
     results = log.complete(cells, lambda missing: _results(missing, rest, log)) if log else _results(cells, rest)
     seconds = time.perf_counter() - start
-    return Report(results, subjects, stale_gaps(entries, subjects), rest["seed"], seconds)
+    missing = len(cells) - len(results)
+    return Report(results, subjects, stale_gaps(entries, subjects), rest["seed"], seconds, interrupted=missing)
 
 
 def _log(path: Path | None) -> Log | None:
@@ -196,37 +224,38 @@ def _log(path: Path | None) -> Log | None:
 
 
 def _results(cells: list[Cell], rest: Record, log: Log | None = None) -> list[Result]:
-    jobs = rest["jobs"] or os.cpu_count() or 1
-    with _progress(console(stderr=True)) as progress:
-        task = progress.add_task("conformance", total=len(cells))
+    """The results of the cells; of those that had ended, if the run is interrupted."""
+    oracle, alike = backend_subject("reference"), rest["deterministic"]
+    if alike:
+        oracle = deterministic(oracle)
+    results: dict[int, Result] = {}
+    with progress("conformance", len(cells), console(stderr=True)) as advance, suppress(KeyboardInterrupt):
 
         def done(result: Result) -> None:
-            progress.update(task, advance=1, description=result.cell.entry.topic)
+            results[id(result.cell)] = result
+            advance(result.cell.entry.topic)
             if log is not None:
                 log.add(result)
 
-        oracle, alike = backend_subject("reference"), rest["deterministic"]
-        if alike:
-            oracle = _deterministic(oracle)
-        budgets, timeout = inspection.budget, rest["timeout"]
-        return run_cells(cells, budgets=budgets, jobs=jobs, timeout=timeout, on_result=done, oracle=oracle, alike=alike)
+        jobs = rest["jobs"] or os.cpu_count() or 1
+        explain = rest["html_file"] is not None
+        settings = Settings(inspection.budget, rest["timeout"], oracle=oracle, alike=alike, explain=explain)
+        if rest["client"] is not None:
+            return run_on(rest["client"], cells, settings, done, _tell_waiting)
+        return run_cells(cells, settings, jobs=jobs, on_result=done)
+    return [results[id(cell)] for cell in cells if id(cell) in results]
 
 
-def _deterministic(subject: Subject) -> Subject:
-    """The same subject, with results that depend on nothing but the program."""
-    return replace(subject, options=(*subject.options, ("deterministic", True)))
-
-
-def _progress(shown_on: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=shown_on, transient=True, disable=not shown_on.is_terminal)
+def _tell_waiting(subjects: list[str]) -> None:
+    names = ", ".join(subjects)
+    click.echo(f"waiting: no worker has {names} any more; adstack worker ADDRESS starts one", err=True)
 
 
 def _write(report: Report, rest: Record) -> None:
     texts: dict[str, Callable[[], str]] = {
         "json_file": lambda: json.dumps(record(report), indent=1, allow_nan=False) + "\n",
         "junit_file": lambda: junit(report),
-        "html_file": lambda: html(report),
+        "html_file": lambda: html(report, rest["against"]),
     }
     for option, text in texts.items():
         path: Path | None = rest[option]

@@ -17,8 +17,9 @@ from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of, select
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.harness.records import Record
+from adstack.conformance.harness.station import Settings
 from adstack.conformance.report.summary import machine
-from adstack.conformance.subjects.backends import backend_subject
+from adstack.conformance.subjects.backends import NAMES, backend_subject
 
 from .terminal.console import console
 
@@ -37,7 +38,7 @@ STYLES: Final = {"native": "green", "software": "yellow", "emulated": "yellow", 
 
 
 @click.command(epilog=EPILOG)
-@click.option("--backend", "-b", "backends", multiple=True, type=click.Choice(inspection.ARCHES), help="Only this one.")
+@click.option("--backend", "-b", "backends", multiple=True, type=click.Choice(NAMES), help="Only this one.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, metavar="SECONDS", help="For a kernel."
 )
@@ -49,7 +50,7 @@ def doctor(context: click.Context, /, backends: tuple[str, ...], timeout: float,
     native: the hardware that the backend is for. software: a driver that runs on the cpu. emulated: an emulator.
     unavailable: not here; the reason and the fix are shown.
     """
-    findings = [_examine(arch, timeout) for arch in dict.fromkeys(backends or inspection.ARCHES)]
+    findings = [_examine(arch, timeout) for arch in dict.fromkeys(backends or NAMES)]
     if as_json:
         click.echo(json.dumps({"machine": machine(), "backends": findings}, indent=1))
     else:
@@ -64,6 +65,7 @@ def _examine(arch: str, timeout: float) -> Record:
         "name": arch,
         "state": subject.kind,
         "device": subject.device,
+        "devices": inspection.device_names(arch),
         "smoke": "",
         "message": "",
     }
@@ -77,7 +79,7 @@ def _examine(arch: str, timeout: float) -> Record:
 def _smoke(subject: Subject, timeout: float) -> Result:
     """One kernel, in a process of its own: a driver that crashes is a finding."""
     cells = cells_of(select(collect(), [SMOKE]), [subject])
-    (result,) = run_cells(cells, budgets=inspection.budget, timeout=timeout)
+    (result,) = run_cells(cells, Settings(inspection.budget, timeout))
     return result
 
 
@@ -105,6 +107,8 @@ def _show(findings: Sequence[Record], out: Console) -> None:
 def _details(finding: Record, out: Console) -> None:
     out.print(f"[bold]{finding['name']}[/]")
     lines = {"reason": finding.get("reason"), "do": finding.get("fix"), **finding.get("features", {})}
+    if finding["devices"]:
+        lines["devices"] = ", ".join(f"{number}: {name}" for number, name in enumerate(finding["devices"]))
     lines["kernel"] = finding["message"]
     for name, text in lines.items():
         if text:

@@ -8,7 +8,9 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
-from .programs import Program, ProgramError, sample_arguments, split_target
+from adstack import inspection
+
+from .loading.programs import Program, ProgramError, sample_arguments, split_target
 from .terminal.console import console
 
 __all__ = ["dump", "explain"]
@@ -19,6 +21,7 @@ Examples:
   adstack dump program.py:step --stage tasks
   adstack dump program.py:scale --args 'x, 0.5'
   adstack dump program.py --stage frontend > kernels.ir
+  adstack dump program.py:step --stage msl > step.metal
 """
 EXPLAIN_EPILOG: Final = """\b
 Examples:
@@ -43,11 +46,13 @@ def dump(target: str, stages: tuple[str, ...], arguments: str | None) -> None:
     """Print the IR of a kernel at each stage, from "frontend" to "tasks", and what the backend made of it.
 
     The program runs first, because what a kernel captures is known only then; its own output goes to standard error.
-    Without KERNEL, every kernel at module level is shown.
+    Without KERNEL, every kernel at module level is shown. `--stage msl` is the Metal Shading Language, on any machine.
     """
     out = console()
     for name, kernel, given in _asked(target, arguments):
         texts: dict[str, str] = kernel.stages(*given)
+        for stage in inspection.SOURCES.keys() & set(stages) - texts.keys():
+            texts[stage] = inspection.translated(texts["tasks"], stage)
         unknown = [stage for stage in stages if stage not in texts]
         if unknown:
             raise click.BadParameter(f"{unknown[0]!r}; there are {', '.join(texts)}", param_hint="--stage")

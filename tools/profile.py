@@ -18,7 +18,7 @@ from adstack.conformance.harness import programs
 from adstack.profiler import KINDS, Profile, Report
 
 from .bench.report import quantity
-from .programs import Program
+from .loading.programs import Program
 from .terminal.console import console
 
 __all__ = ["profile"]

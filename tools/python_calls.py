@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import click
 
@@ -75,7 +75,7 @@ def per_launch(make: Callable[[int], Callable[[], object]], short: int = SHORT) 
     """
     counts = []
     for length in (short, 2 * short):
-        iteration: Any = make(length)
+        iteration = make(length)
         for _ in range(WARM):
             iteration()
         counts.append(counted(iteration))

@@ -1,11 +1,14 @@
 """Exact numbers about the code that is made: they move only if somebody moved them."""
 
+import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from .common import BY_LLVM, gradient, opened
+from .common import BY_LLVM, HERE, gradient, opened
 from .kernels import KERNELS, REVERSIBLE
 
 LANES = re.compile(r"<(\d+) x (?:float|i32)>")
@@ -65,3 +68,40 @@ class ObjectSize:
     def track_object(self, backend, kernel):
         self.kernel(*self.given)
         return self.stored() - self.before
+
+
+_PROGRAM = """
+import json, sys
+from benchmarks.code_size import Code, GradientCode
+maker = {"forward": Code, "reverse": GradientCode}[sys.argv[1]]()
+maker.setup("cpu", sys.argv[2])
+print(json.dumps({name: getattr(maker, "track_" + name)("cpu", sys.argv[2]) for name in ("llvm", "machine", "lanes")}))
+"""
+
+
+class OtherProcessors:
+    """The same for processors that are emulated where qemu-user is installed, in a process of their own."""
+
+    params = (("aarch64",), ("forward recurrence", "reverse recurrence"))
+    param_names = ("processor", "code")
+    unit = "instructions"
+
+    def setup(self, processor, code):
+        environment = {**os.environ, "ADSTACK_CPU_EMULATED": processor}
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM, *code.split()],
+            env=environment,
+            cwd=Path(HERE).parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise NotImplementedError(done.stderr)
+        self.sizes = json.loads(done.stdout)
+
+    def track_machine(self, processor, code):
+        return self.sizes["machine"]
+
+    def track_lanes(self, processor, code):
+        return self.sizes["lanes"]

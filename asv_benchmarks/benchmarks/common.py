@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-BACKENDS = ("reference", "vulkan", "cpu")
-COMPILED = ("vulkan", "cpu")
+BACKENDS = ("reference", "vulkan", "cuda", "cpu")
+COMPILED = ("vulkan", "cuda", "cpu")
 BY_LLVM = ("cpu",)
 HERE = str(Path(__file__).resolve().parent)
 

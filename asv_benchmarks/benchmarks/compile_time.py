@@ -1,12 +1,20 @@
-"""How long the first call takes in a process of its own: nothing is on disk, or what an earlier one left there."""
+"""How long the first call takes in a process of its own: nothing is on disk, or what an earlier one left there.
+
+Times are of the wall clock. Where the machine counts instructions (`perf stat`), `Instructions` has those of a process.
+"""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
+from . import kernels
 from .common import COMPILED, HERE, gradient, opened
+from .dispatch import python_calls
 from .kernels import many
+
+SIZES = {"recurrence": 1024, "many": 16}
 
 START = """
 import os, sys
@@ -27,6 +35,13 @@ def program(backend, name, size, cache=""):
 FIRST = "kernel(*given); qd.sync()"
 
 
+def filled(backend, name, size):
+    """A folder in which a process has left what it compiled for a first call."""
+    cache = tempfile.mkdtemp(prefix="asv")
+    subprocess.run([sys.executable, "-c", program(backend, name, size, cache) + FIRST], check=True, env=os.environ)
+    return cache
+
+
 class FirstCall:
     params = (COMPILED, ("nop", "recurrence", "gather"))
     param_names = ("backend", "kernel")
@@ -36,9 +51,10 @@ class FirstCall:
 
     def setup(self, backend, kernel):
         opened(backend)
-        self.cache = tempfile.mkdtemp(prefix="asv")
-        text = program(backend, kernel, 1024, self.cache) + FIRST
-        subprocess.run([sys.executable, "-c", text], check=True, env=os.environ)
+        self.cache = filled(backend, kernel, 1024)
+
+    def teardown(self, backend, kernel):
+        shutil.rmtree(self.cache, ignore_errors=True)
 
     def timeraw_cold(self, backend, kernel):
         return FIRST, program(backend, kernel, 1024)
@@ -56,9 +72,16 @@ class Many:
 
     def setup(self, backend, variables):
         opened(backend)
+        self.cache = filled(backend, "many", variables)
+
+    def teardown(self, backend, variables):
+        shutil.rmtree(self.cache, ignore_errors=True)
 
     def timeraw_cold(self, backend, variables):
         return FIRST, program(backend, "many", variables)
+
+    def timeraw_from_disk(self, backend, variables):
+        return FIRST, program(backend, "many", variables, self.cache)
 
 
 class ManyGradient:
@@ -77,6 +100,54 @@ class ManyGradient:
         return "gradient(); qd.sync()", program(
             backend, "many", f"{variables}, needs_grad=True"
         ) + "kernel(); gradient = kernel.grad"
+
+
+class Instructions:
+    """Instructions of a whole process that makes the first call, nothing on disk: they repeat where times do not."""
+
+    params = (COMPILED, (16, 64))
+    param_names = ("backend", "variables")
+    unit = "instructions"
+
+    def setup(self, backend, variables):
+        opened(backend)
+        if counted("pass") is None:
+            raise NotImplementedError("this machine does not count instructions")
+
+    def track_first_call(self, backend, variables):
+        return counted(program(backend, "many", variables) + FIRST)
+
+
+def counted(text):
+    """Instructions in user mode of a process that runs the program; None where nothing counts them."""
+    if shutil.which("perf") is None:
+        return None
+    perf = ["perf", "stat", "-x", ",", "-e", "instructions:u", sys.executable, "-c", text]
+    done = subprocess.run(perf, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    counts = [line.split(",")[0] for line in done.stderr.splitlines() if "instructions" in line]
+    return int(counts[0]) if done.returncode == 0 and counts and counts[0].isdigit() else None
+
+
+class PythonCalls:
+    """Python functions of adstack that a first call and a first gradient run, nothing on disk: they repeat anywhere."""
+
+    params = (COMPILED, tuple(SIZES))
+    param_names = ("backend", "kernel")
+    unit = "functions"
+
+    def setup(self, backend, kernel):
+        qd = opened(backend, offline_cache=False)
+        both(*many(qd, 2, needs_grad=True))  # what is done once in a process has been done
+        self.kernel, self.given = getattr(kernels, kernel)(qd, SIZES[kernel], needs_grad=True)
+
+    def track_first_call_and_gradient(self, backend, kernel):
+        return python_calls(lambda: both(self.kernel, self.given))
+
+
+def both(kernel, given):
+    """A call and its gradient."""
+    kernel(*given)
+    gradient(kernel)(*given)
 
 
 class Import:

@@ -18,8 +18,9 @@ class Adstacks:
     def setup(self, backend, kernel):
         made, given = REVERSIBLE[kernel](opened(backend, offline_cache=False), SIZES[kernel], needs_grad=True)
         made(*given)
-        gradient(made)(*given)
-        self.report = gradient(made).adstack_report(*given, use=True)
+        self.reverse, self.given = gradient(made), given
+        self.reverse(*given)
+        self.report = self.reverse.adstack_report(*given)
         (self.task,) = self.report.tasks
 
     def track_stacks(self, backend, kernel):
@@ -35,7 +36,8 @@ class Adstacks:
 
     def track_stride_over_pushed(self, backend, kernel):
         """Bytes of one thread over what the deepest thread pushes: 1 if nothing is taken for nothing."""
-        return self.task.stride / sum(row.used * row.slot_bytes for row in self.report)
+        used = self.reverse.adstack_report(*self.given, use=True)
+        return self.task.stride / sum(row.used * row.slot_bytes for row in used)
 
     def track_slack(self, backend, kernel):
         """Allocated over needed, of all threads that run at the same time."""

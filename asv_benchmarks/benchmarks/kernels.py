@@ -29,6 +29,27 @@ def args(qd, size=16):
     return store, (array, 2.0)
 
 
+def tape(qd, count):
+    """A tape of so many small launches and one that sums up: what a call does is the tape and its gradients."""
+    x, y = qd.field(qd.f32, shape=count + 1, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def step(t: qd.i32):
+        x[t + 1] = x[t] * x[t]
+
+    @qd.kernel
+    def last():
+        y[None] += x[count]
+
+    def taped():
+        with qd.ad.Tape(loss=y):
+            for t in range(count):
+                step(t)
+            last()
+
+    return taped
+
+
 def recurrence(qd, size, **options):
     x, y = qd.field(qd.f32, shape=size, **options), qd.field(qd.f32, shape=(), **options)
     n = qd.field(qd.i32, shape=())

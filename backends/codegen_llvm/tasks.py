@@ -15,13 +15,18 @@ from types import MappingProxyType
 
 from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.exclusivity import by_place
-from adstack.analysis.iteration_space import bound_ops, known_extent, stays_in_rows
+from adstack.analysis.iteration_space import (
+    bound_ops,
+    known_extent,
+    side_by_side,
+    side_by_side_in_row,
+    stays_in_rows,
+)
 from adstack.analysis.manager import Analyses
 from adstack.analysis.reductions import read_only_places
 from adstack.analysis.store_sinking import sinkable_stores
-from adstack.analysis.strides import Strides
-from adstack.analysis.uniformity import varying_in_row, varying_values
 from adstack.backends.shared.sites import Site
+from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.adstacks.layout import Placement
@@ -41,7 +46,7 @@ from .loops.iteration_space import Box, first_lanes
 from .memory import access, atomics, thread_heap
 from .memory.exclusive_updates import exclusive_atomics
 from .memory.reductions import Reductions
-from .safety import checks
+from .safety import checks, guards
 from .text.writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_counts", "emit_program"]
@@ -97,9 +102,9 @@ def emit_program(
         analyses: facts about the program's regions, as far as they are known; it must not change from now on.
     """
     module = Module(target.head)
-    context, known, rows = Context.of(program), [] if sites is None else sites, {} if framed else table(program)
+    context, kept_sites, rows = Context.of(program), [] if sites is None else sites, {} if framed else table(program)
     symbols, analyses = [f"task{number}" for number in range(len(program.tasks))], analyses or Analyses()
-    out = Emitted("", context, known, list(lanes), symbols, rows)
+    out = Emitted("", context, kept_sites, list(lanes), symbols, rows)
     section = 0
     for number, (task, symbol) in enumerate(zip(program.tasks, symbols, strict=True)):
         emitter = _TaskEmitter(module, out, task, symbol, debug, target, analyses)
@@ -113,12 +118,12 @@ def emit_program(
     return out
 
 
-def emit_counts(program: Program, tasks: Sequence[int]) -> str:
+def emit_counts(program: Program, tasks: Sequence[int], analyses: Analyses) -> str:
     """The functions alone that count the iterations of these tasks, for the host; nothing is checked in them."""
     module = Module()
     out = Emitted("", Context.of(program))
     for number in tasks:
-        _TaskEmitter(module, out, program.tasks[number], f"task{number}", debug=False).count()
+        _TaskEmitter(module, out, program.tasks[number], f"task{number}", False, HOST, analyses).count()
     return module.text
 
 
@@ -132,11 +137,11 @@ class _TaskEmitter:
         task: Task,
         symbol: str,
         debug: bool,
-        target: Target = HOST,
-        analyses: Analyses | None = None,
+        target: Target,
+        analyses: Analyses,
     ) -> None:
         self.module, self.out, self.task, self.symbol, self.debug = module, out, task, symbol, debug
-        self.target, self.analyses = target, Analyses() if analyses is None else analyses
+        self.target, self.analyses = target, analyses
         self.words: Words | None = None
         self.framed: Placement | None = None
         self.in_bounds: Mapping[Op, tuple[int, ...]] = {}
@@ -173,7 +178,7 @@ class _TaskEmitter:
         if "%apart" in e.exclusive.values():
             word = _slot(e.w, self.out.context.size, "i64")
             e.w.do(f"%apart = icmp ne i64 {word}, 0")
-        in_rows = stays_in_rows(loop, header, lanes, self.analyses)
+        in_rows = stays_in_rows(self.task.body, lanes, self.analyses)
         masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not reductions.apart))
         start, stop, step = self.target.span(e.w, box.total)
         if is_ordered(self.task) and step != "1":  # of several threads, the first one
@@ -205,12 +210,13 @@ class _TaskEmitter:
 
     def count(self, *, of_row: bool = False) -> None:
         """The function that counts the iterations, or those of a row: that have one and the same outermost index."""
-        *header, loop, _ = self.task.body.ops
         e = self._open(parallel=False, section=0)
         e.frame.leave = "ret i64 0"
-        for op in bound_ops(loop, header):
+        for op in self.analyses.get(bound_ops, self.task.body):
             e.op(op)
-        e.w.do(f"ret i64 {Box(e, loop).total(int(of_row))}")
+        total = Box(e, self.task.body.ops[-2]).total(int(of_row))
+        guards.record_notes(e)
+        e.w.do(f"ret i64 {total}")
         name = "row" if of_row else "count"
         self._close(e, f'define internal i64 @"{self.symbol}.{name}"(ptr noalias %ctx)', inline=True)
 
@@ -224,8 +230,8 @@ class _TaskEmitter:
         stop = "%end" if in_rows else box.last_vector(lanes)
         if reductions.apart:
             stop = e.w.let(f"select i1 {reductions.apart}, i64 {stop}, i64 %begin")
-        e.lanes, e.varying = lanes, self.analyses.get(varying_in_row if in_rows else varying_values, body)
-        e.strides = Strides(box.loop, e.varying)
+        neighbours = self.analyses.get(side_by_side_in_row if in_rows else side_by_side, self.task.body)
+        e.lanes, e.varying, e.strides = lanes, set(neighbours.varying), neighbours.strides
         reductions.open(e)
         if in_rows:
             position = self._along_rows(e, box, stop, masked=masked)
@@ -274,9 +280,9 @@ class _TaskEmitter:
         position = e.w.let("phi i64")
         line = len(e.w.lines) - 1
         following = e.w.let(f"add i64 {position}, {step}")
-        whole = e.lanes > 1 and not masked
-        last = following if whole else position
-        e.split(e.w.let(f"icmp {'sle' if whole else 'slt'} i64 {last}, {stop}"), inside, after)
+        all_lanes_run = e.lanes > 1 and not masked
+        last = following if all_lanes_run else position
+        e.split(e.w.let(f"icmp {'sle' if all_lanes_run else 'slt'} i64 {last}, {stop}"), inside, after)
         e.enter(inside)
         e.frame.iteration, e.frame.indices = position, tuple(body.args)
         self._restart_random(e)
@@ -290,7 +296,7 @@ class _TaskEmitter:
 
     def _restart_random(self, e: RegionEmitter) -> None:
         """Set the counters of random numbers to zero, at the start of an iteration."""
-        if any(op.name == "random" for op in self.task.body.walk()):
+        if any(op.opdef is RANDOM for op in self.task.body.walk()):
             ty = type_text(i64, e.lanes)
             e.w.do(f"store {ty} {e.w.constant(0, i64, e.lanes)}, ptr {e.frame.counter_of(e.lanes)}, align 64")
 
@@ -324,7 +330,7 @@ class _TaskEmitter:
 
     def _close(self, e: RegionEmitter, head: str, *, inline: bool = False) -> None:
         empty = [f"  store ptr null, ptr {slot}, align 8" for slot in e.frame.heap]
-        body = "\n".join([*e.frame.slots, *empty, *e.w.lines])
+        body = "\n".join([*e.frame.slots, *guards.open_notes(e), *empty, *e.w.lines])
         self.module.take(e.w)
         self.module.define(f"{head} {'#2' if inline else '#0'} {{\nentry:\n{body}\n}}\n")
 
@@ -334,6 +340,7 @@ def _finish(e: RegionEmitter) -> None:
     e.jump("finish")
     e.enter("finish")
     thread_heap.release(e)
+    guards.record_notes(e)
     e.w.do("ret void")
 
 

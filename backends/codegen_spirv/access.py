@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, SHAPE, STORE
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, i64
 
@@ -19,7 +20,13 @@ __all__ = ["address_of"]
 
 
 def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Address:
-    """The address of an element, in row-major order."""
+    """The address of an element, in row-major order.
+
+    Args:
+        e: emits the index arithmetic.
+        place: the memory.
+        indices: one value per axis, of any integer type; without any, the address of the first element.
+    """
     offset: Num | None = None
     for axis, value in enumerate(indices):
         index = e.index(value)
@@ -28,19 +35,19 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Addr
     return base if offset is None else base.elements(offset, place.dtype.size)
 
 
-@handles("shape")
+@handles(SHAPE)
 def _shape(e: RegionEmitter, op: Op) -> None:
     e.bind(op.result, e.extent(op.attrs["place"], op.attrs["axis"]).resize(op.result.dtype))
 
 
-@handles("load")
+@handles(LOAD)
 def _load(e: RegionEmitter, op: Op) -> None:
     place: Place = op.attrs["place"]
     check_bounds(e, op, place, op.operands)
     e.bind(op.result, guarded(e, op, lambda: address_of(e, place, op.operands).load(place.dtype)))
 
 
-@handles("store")
+@handles(STORE)
 def _store(e: RegionEmitter, op: Op) -> None:
     *indices, value = op.operands
     place: Place = op.attrs["place"]
@@ -51,7 +58,7 @@ def _store(e: RegionEmitter, op: Op) -> None:
 # ---- local arrays
 
 
-@handles("array.alloc")
+@handles(ARRAY_ALLOC)
 def _array_alloc(e: RegionEmitter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, ArrayType)
@@ -72,13 +79,13 @@ def _element(e: RegionEmitter, op: Op) -> int:
     return e.c.raw(Spv.AccessChain, pointer, e.arrays[array], number.id)
 
 
-@handles("array.load")
+@handles(ARRAY_LOAD)
 def _array_load(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
     e.bind(op.result, guarded(e, op, lambda: e.c.let(Spv.Load, op.result.dtype, _element(e, op))))
 
 
-@handles("array.store")
+@handles(ARRAY_STORE)
 def _array_store(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
     when_inside(e, op, lambda: e.c.do(Spv.Store, _element(e, op), e.get(op.operands[2]).id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.ir.ops import ATOMIC
 from adstack.ir.structure import Op, Place
 from adstack.ir.types import DType, f32, u8, u16, u32, u64
 
@@ -35,7 +36,7 @@ _NATIVE = {
 """The instruction for signed and for unsigned integers."""
 
 
-@handles("atomic")
+@handles(ATOMIC)
 def _atomic(e: RegionEmitter, op: Op) -> None:
     gathered = e.gathered.get(op)
     if gathered is not None:
@@ -70,7 +71,18 @@ def _combined(e: RegionEmitter, kind: str, dtype: DType, old: Num, values: tuple
 
 
 def update(e: RegionEmitter, kind: str, address: Address, dtype: DType, *values: Num) -> Num:
-    """One thread's atomic update; the old value."""
+    """Emit one thread's atomic update: the device's own instruction if it has one, else a loop of compare-and-exchange.
+
+    Args:
+        e: emits it.
+        kind: a name of `ATOMICS`.
+        address: of the element.
+        dtype: the element's type.
+        values: what it is combined with; for "cas" the expected value, then the new one.
+
+    Returns:
+        The old value.
+    """
     c, traits = e.c, e.m.traits
     orders = c.m.word(DEVICE), c.m.word(RELAXED)
     if dtype is f32 and kind == "add" and (traits.float_add or traits.float_add_large):

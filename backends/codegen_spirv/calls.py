@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.ir.functions import builtin
+from adstack.ir.ops import CALL
 from adstack.ir.structure import Function, Op, Region
 from adstack.ir.types import f64
 
@@ -17,7 +18,7 @@ from .scalars.speculation import ORDINARY, Speculation
 __all__: list[str] = []
 
 
-@handles("call")
+@handles(CALL)
 def _call(e: RegionEmitter, op: Op) -> None:
     function: Function = op.attrs["function"]
     callee = _function(e.m, function)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from adstack.backends.shared.sites import Site
+from adstack.backends.shared.sites import Site, local_site
 from adstack.ir import arithmetic
+from adstack.ir.ops import ASSERT, PRINT
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u32, u64
 
@@ -29,7 +30,14 @@ RELAXED = 0
 
 
 def check_bounds(e: RegionEmitter, op: Op, place: Place, indices: Sequence[Value]) -> None:
-    """In debug mode, every index is below its extent."""
+    """In debug mode, emit a check that every index is below its extent; otherwise nothing.
+
+    Args:
+        e: emits it.
+        op: the access, for its location.
+        place: what is accessed.
+        indices: one value per axis.
+    """
     if not e.frame.debug or not indices:
         return
     extents = [e.extent(place, axis) for axis in range(place.rank)]
@@ -43,12 +51,18 @@ def check_local_bounds(e: RegionEmitter, op: Op) -> None:
         array, index = op.operands[:2]
         assert isinstance(array.type, ArrayType)
         length = array.type.length
-        site = Site("local", str(length), op.loc, (index.dtype,))
+        site = local_site(op.operands[0], length, op.loc, (index.dtype,))
         refuse(e, site, outside(e, [index], [e.c.const(length, i64)]), [e.get(index)])
 
 
 def outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[Num]) -> Num:
-    """Whether some index is out of bounds; compared as unsigned, negative ones are huge."""
+    """Whether some index is out of bounds (u1); compared as unsigned, negative ones are huge.
+
+    Args:
+        e: emits the comparisons.
+        indices: at least one, of any integer types.
+        extents: as many.
+    """
     bad: Num | None = None
     for index, extent in zip(indices, extents, strict=True):
         over = e.index(index).signed(u64) >= extent.signed(u64)
@@ -80,7 +94,7 @@ _TRAPS: dict[Callable[..., object], Callable[[Num], Num | None]] = {
 """What is an error of an op's second operand."""
 
 
-@handles("assert")
+@handles(ASSERT)
 def _assert(e: RegionEmitter, op: Op) -> None:
     if not e.frame.debug:
         return
@@ -90,7 +104,14 @@ def _assert(e: RegionEmitter, op: Op) -> None:
 
 
 def refuse(e: RegionEmitter, site: Site, bad: Num, arguments: Sequence[Num]) -> None:
-    """Where `bad` holds, leave the task with a record, if no other thread was first."""
+    """Emit: where a condition holds, write the record, if no other thread was first, and leave the task.
+
+    Args:
+        e: emits it.
+        site: what went wrong and where.
+        bad: the condition (u1).
+        arguments: the numbers that the message tells, of the types that the site says.
+    """
     c = e.c
     fail, go_on = c.m.new(), c.m.new()
     c.do(Spv.SelectionMerge, go_on, 0)
@@ -102,7 +123,13 @@ def refuse(e: RegionEmitter, site: Site, bad: Num, arguments: Sequence[Num]) -> 
 
 
 def report(e: RegionEmitter, site: Site, arguments: Sequence[Num]) -> None:
-    """Write the record, if no other thread was first."""
+    """Emit: write the record of an error, if no other thread was first.
+
+    Args:
+        e: emits it.
+        site: what went wrong and where.
+        arguments: the numbers that the message tells; the indices of the iteration are added.
+    """
     c, frame = e.c, e.frame
     number = frame.site(replace(site, indices=tuple(v.dtype for v in frame.indices)))
     record = frame.own["errors"]
@@ -126,7 +153,7 @@ def _raw(number: Num) -> Num:
     return number.resize(u64)
 
 
-@handles("print")
+@handles(PRINT)
 def _print(e: RegionEmitter, op: Op) -> None:
     c, frame = e.c, e.frame
     site = Site("print", "", op.loc, tuple(v.dtype for v in op.operands), op.attrs["parts"])

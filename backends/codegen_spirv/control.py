@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.ir.ops import FOR, IF, WHILE
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import i64, u32, u64
 
@@ -19,7 +20,7 @@ def _bind(e: RegionEmitter, values: Sequence[Value], numbers: Sequence[Num]) -> 
         e.bind(value, number)
 
 
-@handles("if")
+@handles(IF)
 def _if(e: RegionEmitter, op: Op) -> None:
     then, orelse = op.regions
     condition, fast = e.get(op.operands[0]), e.c.fast
@@ -30,7 +31,7 @@ def _if(e: RegionEmitter, op: Op) -> None:
         _bind(e, op.results, e.c.either(condition, lambda: e.run(then), lambda: e.run(orelse)))
 
 
-@handles("for")
+@handles(FOR)
 def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
     low, high, *start = e.all(op.operands)
@@ -52,7 +53,7 @@ def _for(e: RegionEmitter, op: Op) -> None:
     _bind(e, op.results, results)
 
 
-@handles("while")
+@handles(WHILE)
 def _while(e: RegionEmitter, op: Op) -> None:
     test, body = op.regions
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adstack.analysis.exclusivity import by_place, may_overlap
+from adstack.analysis.manager import Analyses
 from adstack.analysis.reductions import neutral
-from adstack.ir.structure import Op, Place, Region, Value
+from adstack.backends.shared.ways import gathered
+from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import u1
 
 from .access import address_of
@@ -22,7 +23,7 @@ from .guards import when_inside
 from .region import RegionEmitter
 from .subgroups import TOGETHER, combined, elected
 
-__all__ = ["Gathered", "alone", "gather"]
+__all__ = ["Gathered", "gather"]
 
 
 class Gathered:
@@ -57,27 +58,18 @@ class Gathered:
         c.when(there, lambda: when_inside(e, self.op, write))
 
 
-def gather(e: RegionEmitter, body: Region) -> Sequence[Gathered]:
-    """Prepare what can be gathered in a loop; indices that are constants of the body are bound."""
-    constants = {op.result: op for op in body.walk() if op.name == "const"}
-    gathered = []
-    for op in alone(body, "uniform"):
-        for index in op.operands[: op.attrs["place"].rank]:
-            if index in constants:
-                e.op(constants[index])
+def gather(e: RegionEmitter, body: Region, analyses: Analyses) -> Sequence[Gathered]:
+    """Prepare the sums of a loop that each thread gathers, to be added to memory once.
+
+    Args:
+        e: has them from now on; constants of the body that are their indices are emitted.
+        body: the parallel loop's.
+        analyses: what is known of the body.
+    """
+    updates = []
+    for op, constants in gathered(body, analyses):
+        for constant in constants:
+            e.op(constant)
         e.gathered[op] = update = Gathered(e, op)
-        gathered.append(update)
-    return gathered
-
-
-def alone(body: Region, way: str) -> Sequence[Op]:
-    """The updates that are added up in a way, if no other memory that the body touches may be that of their place."""
-    touching = by_place(body)
-    places: list[Place] = [ops[0].attrs["place"] for ops in touching.values()]
-    return [
-        op
-        for name, ops in touching.items()
-        if not any(may_overlap(ops[0].attrs["place"], other) for other in places)
-        for op in ops
-        if op.attrs.get("sums") == way
-    ]
+        updates.append(update)
+    return updates

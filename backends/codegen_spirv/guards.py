@@ -6,7 +6,7 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 
-from adstack.backends.shared.sites import Site
+from adstack.backends.shared.sites import Site, local_site
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, i64, u1, u32, u64
 
@@ -18,7 +18,16 @@ __all__ = ["guarded", "is_inside", "when_inside"]
 
 
 def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
-    """Emit an access under its guard; what it reads, or 0 if it is out of bounds."""
+    """Emit an access under its guard.
+
+    Args:
+        e: emits it.
+        op: the access; its attribute "guarded" says which axes to compare, and without it there is no guard.
+        access: emits the access itself; what it reads.
+
+    Returns:
+        What is read; 0 if an index is out of bounds, which is reported.
+    """
     if "guarded" not in op.attrs:
         return access()
     bad = _outside(e, op)
@@ -32,7 +41,13 @@ def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
 
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
-    """Run `act` if an access is in bounds."""
+    """Emit what is to be done only if an access is in bounds; that it is not is reported.
+
+    Args:
+        e: emits it.
+        op: the access; without the attribute "guarded" there is no condition.
+        act: emits what is to be done.
+    """
     if "guarded" not in op.attrs:
         act()
         return
@@ -61,11 +76,11 @@ def _outside(e: RegionEmitter, op: Op) -> Num:
     return functools.reduce(operator.or_, bad)
 
 
-def _over(e: RegionEmitter, index: Value, extent: Num, known: int | None) -> Num:
+def _over(e: RegionEmitter, index: Value, extent: Num, length: int | None) -> Num:
     """Whether an index is not below an extent: a negative one is a huge number without a sign, also in its own type."""
     dtype = index.dtype
-    if known is not None and dtype.is_signed and dtype.bits == 32:
-        return e.get(index).signed(u32) >= min(known, int(dtype.max) + 1)
+    if length is not None and dtype.is_signed and dtype.bits == 32:
+        return e.get(index).signed(u32) >= min(length, int(dtype.max) + 1)
     return e.index(index).signed(u64) >= extent.signed(u64)
 
 
@@ -79,11 +94,11 @@ def _report(e: RegionEmitter, op: Op) -> None:
     indices, place = _indices(op), op.attrs.get("place")
     types = tuple(v.dtype for v in indices)
     if place is None:
-        report(e, Site("local", str(_length(op)), op.loc, types), e.all(indices))
+        report(e, local_site(op.operands[0], _length(op), op.loc, types), e.all(indices))
         return
-    told: Sequence[Num] = () if None not in place.shape else _extents(e, op)
-    site = Site("bounds", "", op.loc, (*types, *[i64] * len(told)), place=place)
-    report(e, site, [*e.all(indices), *told])
+    extents: Sequence[Num] = () if None not in place.shape else _extents(e, op)
+    site = Site("bounds", "", op.loc, (*types, *[i64] * len(extents)), place=place)
+    report(e, site, [*e.all(indices), *extents])
 
 
 def _indices(op: Op) -> Sequence[Value]:

@@ -8,6 +8,8 @@ computes is refused.
 from __future__ import annotations
 
 from adstack.analysis.induction import Induction
+from adstack.ir.ops import STACK_GET, STACK_PUT
+from adstack.ir.scalar_ops import ADD, CAST, CONST
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import i64, u64
 
@@ -17,20 +19,30 @@ from .stacks import overflowed
 
 __all__ = ["hoist_checks"]
 
-_ACCESSES = ("stack.put", "stack.get")
+_ACCESSES = (STACK_PUT, STACK_GET)
 
 
 def hoist_checks(e: RegionEmitter, op: Op, low: Num, high: Num) -> bool:
-    """Check, before a `for` from `low` to `high`, for all of its iterations; False if there is nothing to check."""
+    """Compare the capacities of counted adstacks once, before a `for`, instead of in each of its iterations.
+
+    Args:
+        e: emits it, in front of the loop.
+        op: the `for`.
+        low: where it begins.
+        high: where it ends; itself not included.
+
+    Returns:
+        Whether the loop's own checks may be left out; False too if it has none.
+    """
     if e.task is None or e.task.rows is None:
         return False
     (body,) = op.regions
     rows = e.task.rows
-    touching = [o for o in body.ops if o.name in _ACCESSES and o.operands[0] in rows.heap.slots]
+    touching = [o for o in body.ops if o.opdef in _ACCESSES and o.operands[0] in rows.heap.slots]
     if not touching:
         return False
     induction, seen = Induction(body), dict[tuple[int, Value], Num]()
-    for touch in sorted(touching, key=lambda o: o.name == "stack.get"):  # a put reports the overflow of its stack
+    for touch in sorted(touching, key=lambda o: o.opdef is STACK_GET):  # a put reports the overflow of its stack
         stack, index, *_ = touch.operands
         group, part = rows.heap.group_of(stack), rows.heap.slots[stack].part
         if induction.step(index) not in (1, -1):
@@ -51,7 +63,7 @@ def _inside(e: RegionEmitter, induction: Induction, touch: Op, low: Num, high: N
     capacity = e.rows.capacity(e.rows.heap.group_of(stack))
     first, last = (_at(e, induction, index, end).resize(i64) for end in (low, high - 1))
     inside = (first.signed(u64) < capacity.signed(u64)) & (last.signed(u64) < capacity.signed(u64))
-    if touch.name == "stack.put":
+    if touch.opdef is STACK_PUT:
         most = last if induction.step(index) == 1 else first
         e.c.when((low < high) & ~inside, lambda: overflowed(e, e.sites[stack], capacity, most + 1))
     return inside
@@ -64,9 +76,9 @@ def _at(e: RegionEmitter, induction: Induction, value: Value, index: Num) -> Num
     op = induction.definition(value)
     if op is None:
         return e.get(value)
-    if op.name == "const":
+    if op.opdef is CONST:
         return e.c.const(op.attrs["value"], value.dtype)
     operands = [_at(e, induction, v, index).resize(value.dtype) for v in op.operands]
-    if op.name == "cast":
+    if op.opdef is CAST:
         return operands[0]
-    return operands[0] + operands[1] if op.name == "add" else operands[0] - operands[1]
+    return operands[0] + operands[1] if op.opdef is ADD else operands[0] - operands[1]

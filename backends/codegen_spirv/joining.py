@@ -27,12 +27,18 @@ Update = Callable[[Op, Address, Num], Num]
 
 def joins(e: RegionEmitter, op: Op) -> bool:
     """Whether an update is one that the threads of a subgroup combine."""
-    frame, known = e.frame, e.m.traits.subgroups and (op.attrs["kind"], op.attrs["place"].dtype.name) in TOGETHER
-    return known and op.attrs.get("sums") == "subgroup" and frame.parallel and not frame.debug
+    frame, together = e.frame, e.m.traits.subgroups and (op.attrs["kind"], op.attrs["place"].dtype.name) in TOGETHER
+    return together and op.attrs.get("sums") == "subgroup" and frame.parallel and not frame.debug
 
 
 def join(e: RegionEmitter, op: Op, update: Update) -> None:
-    """Emit an update and those that follow it, unless it follows one itself: then it is there already."""
+    """Emit an atomic update together with those that follow it, each combined over the subgroup first where all agree.
+
+    Args:
+        e: emits them, and remembers those that are done.
+        op: the update; nothing is emitted if an earlier one has brought it along.
+        update: emits one thread's atomic update.
+    """
     if op in e.joined:
         e.joined.remove(op)  # a region may be emitted again
         return

@@ -17,7 +17,19 @@ from .assembly.module import Module, memory_dtype
 from .assembly.opcodes import Decoration, Op, Storage
 from .assembly.traits import Traits
 
-__all__ = ["HEAP", "PRINT", "RECORD", "WORDS", "Address", "ByAddress", "ByBinding", "Memory", "buffer_of", "memory_of"]
+__all__ = [
+    "HEAP",
+    "PRINT",
+    "RECORD",
+    "REPORTS",
+    "WORDS",
+    "Address",
+    "ByAddress",
+    "ByBinding",
+    "Memory",
+    "buffer_of",
+    "memory_of",
+]
 
 WORDS: Final = "words"
 """The buffer with what a launch hands over, and what lives in it."""
@@ -27,6 +39,8 @@ PRINT: Final = "print"
 """The buffer with what is printed."""
 HEAP: Final = "heap"
 """The buffer with the adstacks."""
+REPORTS: Final = {"errors": RECORD, "overflow": RECORD, "print": PRINT}
+"""Which buffer a record of the runtime's own is in."""
 _ALIGNED: Final = 2
 
 

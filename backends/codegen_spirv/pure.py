@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from adstack.ir.ops import TABLE
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op
 
 from .checks import check_trap
@@ -11,7 +13,7 @@ from .scalars.emitters import EMITTERS, emit
 __all__: list[str] = []
 
 
-@handles("const")
+@handles(CONST)
 def _const(e: RegionEmitter, op: Op) -> None:
     value = op.attrs["value"]
     e.bind(op.result, e.c.const(value, op.result.dtype))
@@ -26,4 +28,4 @@ def _pure(e: RegionEmitter, op: Op) -> None:
 
 
 for _name in EMITTERS:
-    handles(_name)(_pure)
+    handles(TABLE[_name])(_pure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, f16, f32, f64, u32, u64
 
@@ -18,7 +19,7 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _FRACTION_BITS = {16: 11, 32: 24, 64: 53}
 
 
-@handles("random")
+@handles(RANDOM)
 def _random(e: RegionEmitter, op: Op) -> None:
     """One block of Philox4x32-10 per number drawn."""
     c, counter = e.c, e.frame.counter
@@ -43,8 +44,8 @@ def _block(e: RegionEmitter, number: Num) -> tuple[Num, Num]:
 
 def _product(word: Num, by: int) -> tuple[Num, Num]:
     """The high and the low half of a product."""
-    whole = word.resize(u64) * by
-    return (whole >> 32).resize(u32), whole.resize(u32)
+    product = word.resize(u64) * by
+    return (product >> 32).resize(u32), product.resize(u32)
 
 
 def _value(to: DType, low: Num, high: Num) -> Num:

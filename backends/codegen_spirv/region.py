@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from adstack.ir.opdef import OpDef
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
 
@@ -29,14 +30,14 @@ class Partial(Protocol):
         """Take one more value in."""
 
 
-HANDLERS: dict[str, Handler] = {}
+HANDLERS: dict[OpDef, Handler] = {}
 
 
-def handles(name: str) -> Callable[[Handler], Handler]:
-    """Decorator: this function emits the op of that name."""
+def handles(row: OpDef) -> Callable[[Handler], Handler]:
+    """Decorator: this function emits the ops of that row."""
 
     def register(handler: Handler) -> Handler:
-        HANDLERS[name] = handler
+        HANDLERS[row] = handler
         return handler
 
     return register
@@ -121,8 +122,8 @@ class RegionEmitter:
 
     def extent(self, place: Place, axis: int) -> Num:
         """An extent as i64."""
-        known = place.shape[axis]
-        return self.c.const(known, i64) if known is not None else self.frame.extents[place.name, axis]
+        length = place.shape[axis]
+        return self.c.const(length, i64) if length is not None else self.frame.extents[place.name, axis]
 
     # ---- ops
 
@@ -147,7 +148,7 @@ class RegionEmitter:
 
     def op(self, op: Op) -> None:
         """Emit an op: its emitter is registered with `handles`."""
-        HANDLERS[op.name](self, op)
+        HANDLERS[op.opdef](self, op)
 
     def combine(self, name: str, dtype: DType, a: Num, b: Num) -> Num:
         """Two numbers combined as the operation of that name does."""

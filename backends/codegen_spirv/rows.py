@@ -7,60 +7,20 @@ one lane before each part, and how deep the stacks of each group may be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from adstack.ir.structure import Task, Value
+from adstack.backends.shared.launch_words import HeapWords
+from adstack.ir.structure import Value
 from adstack.ir.types import i64, u32, u64
-from adstack.runtime.adstacks.layout import TaskHeap
 
 from .assembly.code import Code, Num
 from .assembly.opcodes import Op as Spv
 from .memory import HEAP, Address, Memory
 
-__all__ = ["HeapWords", "Rows", "heap_of"]
+__all__ = ["Rows"]
 
 _DEVICE, _RELAXED = 1, 0
 """The scope of an atomic, and that it orders no other memory."""
 _NONE = 0xFFFFFFFF
 """The number of a lane that stands for none."""
-
-
-def heap_of(task: Task) -> TaskHeap | None:
-    """Its adstacks in the heap, if it has any."""
-    if not any(op.name == "stack.alloca" for op in task.body.walk()):
-        return None
-    heap = TaskHeap.of(task)
-    return heap if heap.groups else None
-
-
-@dataclass(frozen=True)
-class HeapWords:
-    """Where the words of a task stand among those of a launch.
-
-    Attributes:
-        heap: what they are about.
-        address, lanes: of the heap.
-        threads: that run iterations.
-        taken: of the lanes; 0 when the task begins.
-        bases: the first of as many words as there are parts.
-        capacities: the first of as many words as there are groups.
-        end: what comes after them.
-    """
-
-    heap: TaskHeap
-    address: int
-    lanes: int
-    threads: int
-    taken: int
-    bases: int
-    capacities: int
-    end: int
-
-    @classmethod
-    def of(cls, heap: TaskHeap, at: int) -> HeapWords:
-        """The words of a task whose first word is at a position."""
-        capacities = at + 4 + len(heap.parts)
-        return cls(heap, at, at + 1, at + 2, at + 3, at + 4, capacities, capacities + len(heap.groups))
 
 
 class Rows:
@@ -125,9 +85,9 @@ class Rows:
 
     def last(self, group: int) -> Num:
         """The last slot that may be touched (i64): of no slots, the first."""
-        known = self.heap.groups[group]
-        if known.depth is None:
-            return self.c.const(max(1, known.constant) - 1, i64)
+        stacks = self.heap.groups[group]
+        if stacks.depth is None:
+            return self.c.const(max(1, stacks.constant) - 1, i64)
         capacity = self._capacities[group]
         return (capacity > 0).choose(capacity - 1, 0)
 

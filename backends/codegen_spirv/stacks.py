@@ -7,6 +7,17 @@ of stacks whose capacity only the thread knows: there are so many, and a thread 
 from __future__ import annotations
 
 from adstack.backends.shared.sites import Site
+from adstack.ir.ops import (
+    STACK_ACC_ADJOINT,
+    STACK_ALLOCA,
+    STACK_CLAIM,
+    STACK_GET,
+    STACK_LOAD_TOP,
+    STACK_LOAD_TOP_ADJ,
+    STACK_POP,
+    STACK_PUSH,
+    STACK_PUT,
+)
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import DType, StackType, i64, u32, u64
 
@@ -25,7 +36,7 @@ _SLOTS = 64
 """Of a machine, and of one whose capacity is not known when compiling: drivers have little memory for each thread."""
 
 
-@handles("stack.alloca")
+@handles(STACK_ALLOCA)
 def _alloca(e: RegionEmitter, op: Op) -> None:
     stack = op.result.type
     assert isinstance(stack, StackType)
@@ -37,7 +48,7 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     _make(e, op, stack.dtype, site)
 
 
-@handles("stack.claim")
+@handles(STACK_CLAIM)
 def _claim(e: RegionEmitter, op: Op) -> None:
     rows = e.rows
     if rows.heap.claims is not None:
@@ -46,11 +57,11 @@ def _claim(e: RegionEmitter, op: Op) -> None:
 
 
 def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
-    m, c, known = e.m, e.c, e.number(op.operands[0])
-    slots = _SLOTS if known is None else min(max(known, 1), _MOST_SLOTS)
+    m, c, constant = e.m, e.c, e.number(op.operands[0])
+    slots = _SLOTS if constant is None else min(max(constant, 1), _MOST_SLOTS)
     wanted = e.index(op.operands[0])
-    capacity = c.const(max(known, 0), i64) if known is not None else (wanted > 0).choose(wanted, 0)
-    if known is None or known > slots:
+    capacity = c.const(max(constant, 0), i64) if constant is not None else (wanted > 0).choose(wanted, 0)
+    if constant is None or constant > slots:
         refuse(e, Site("slots", str(slots), op.loc, (i64,)), capacity > slots, [capacity])
     array, number = m.array(dtype, slots), m.type(i64)
     primal, adjoint, count = c.local(array), c.local(array), c.local(number)
@@ -82,7 +93,7 @@ def _zero(e: RegionEmitter, dtype: DType) -> Num:
     return e.c.const(0.0 if dtype.is_float else 0, dtype)
 
 
-@handles("stack.push")
+@handles(STACK_PUSH)
 def _push(e: RegionEmitter, op: Op) -> None:
     c, stack, value = e.c, e.machines[op.operands[0]], e.get(op.operands[1])
     depth = _count(e, stack)
@@ -97,7 +108,7 @@ def _push(e: RegionEmitter, op: Op) -> None:
     c.when(depth >= stack.capacity, lambda: overflowed(e, stack.site, stack.capacity, deeper))
 
 
-@handles("stack.pop")
+@handles(STACK_POP)
 def _pop(e: RegionEmitter, op: Op) -> None:
     c, stack = e.c, e.machines[op.operands[0]]
     depth = _count(e, stack)
@@ -107,19 +118,19 @@ def _pop(e: RegionEmitter, op: Op) -> None:
     c.do(Spv.Store, stack.count, empty.choose(depth, depth - 1).id)
 
 
-@handles("stack.load_top")
+@handles(STACK_LOAD_TOP)
 def _load_top(e: RegionEmitter, op: Op) -> None:
     stack = e.machines[op.operands[0]]
     e.bind(op.result, e.c.let(Spv.Load, stack.dtype, _top(e, stack, stack.primal)))
 
 
-@handles("stack.load_top_adj")
+@handles(STACK_LOAD_TOP_ADJ)
 def _load_top_adj(e: RegionEmitter, op: Op) -> None:
     stack = e.machines[op.operands[0]]
     e.bind(op.result, e.c.let(Spv.Load, stack.dtype, _top(e, stack, stack.adjoint)))
 
 
-@handles("stack.acc_adjoint")
+@handles(STACK_ACC_ADJOINT)
 def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
     stack = e.machines[op.operands[0]]
 
@@ -134,7 +145,7 @@ def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
 # ---- stacks in the heap
 
 
-@handles("stack.put")
+@handles(STACK_PUT)
 def _put(e: RegionEmitter, op: Op) -> None:
     stack, index, value = op.operands
     if stack in e.machines:
@@ -165,7 +176,7 @@ def _slot(e: RegionEmitter, group: int, part: int, index: Value) -> Address:
     return e.slots[key]
 
 
-@handles("stack.get")
+@handles(STACK_GET)
 def _get(e: RegionEmitter, op: Op) -> None:
     stack, index = op.operands
     if stack in e.machines:
@@ -195,7 +206,14 @@ def _clamped(e: RegionEmitter, machine: Machine, index: Num) -> Num:
 
 
 def overflowed(e: RegionEmitter, site: int, capacity: Num, wanted: Num) -> None:
-    """The first stack to overflow owns the record {site + 1, capacity, depth}; it keeps its largest depth."""
+    """Emit the report of an overflow: the first stack to overflow owns the record, and keeps its largest depth.
+
+    Args:
+        e: emits it.
+        site: the number of the stack; the record is {site + 1, capacity, depth}.
+        capacity: in slots.
+        wanted: the depth that did not fit, in slots.
+    """
     c, m = e.c, e.m
     record = e.frame.own["overflow"]
     scope, order = m.word(DEVICE), m.word(RELAXED)

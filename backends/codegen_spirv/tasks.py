@@ -1,7 +1,8 @@
 """Tasks as compute shaders.
 
-The address of the launch's words (see `context`) comes as a push constant. A serial task is one thread. One that has
-nothing to report may be told of several launches, whose words stand one behind the other: it does one after another.
+The address of the launch's words (`shared/launch_words.py`) comes as a push constant. A serial task is one thread. One
+that has nothing to report may be told of several launches, whose words stand one behind the other: it does one after
+another.
 
 In a parallel task as many threads as were dispatched share the iterations: thread t of n runs t, t + n, t + 2n... of
 the row-major order of the box. So any number of threads is right, and the extents may be known to the device alone.
@@ -14,7 +15,11 @@ from dataclasses import dataclass, field
 
 from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.induction import values_in_32_bits
+from adstack.analysis.manager import Analyses
+from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.sites import Site
+from adstack.backends.shared.ways import alone
+from adstack.ir.ops import CALL, RANDOM, STACK_ALLOCA
 from adstack.ir.structure import Op, Program, Task
 from adstack.ir.types import DType, i64, u32, u64
 
@@ -24,10 +29,9 @@ from .assembly.module import Module
 from .assembly.opcodes import BUILTIN, Storage
 from .assembly.opcodes import Op as Spv
 from .assembly.traits import IEEE, Traits
-from .context import REPORTS, Context
 from .frame import TaskFrame
-from .gathering import alone, gather
-from .memory import WORDS, Address, buffer_of, memory_of
+from .gathering import gather
+from .memory import REPORTS, WORDS, Address, buffer_of, memory_of
 from .region import RegionEmitter
 from .rows import Rows
 
@@ -75,13 +79,28 @@ class Emitted:
     sites: list[Site] = field(default_factory=list)
 
 
-def emit_program(program: Program, traits: Traits = IEEE, *, debug: bool = False, local_size: int = 64) -> Emitted:
-    """Every task of a verified program."""
-    out = Emitted([], Context.of(program))
+def emit_program(
+    program: Program,
+    traits: Traits = IEEE,
+    *,
+    debug: bool = False,
+    local_size: int = 64,
+    analyses: Analyses | None = None,
+) -> Emitted:
+    """Every task of a program as a shader.
+
+    Args:
+        program: verified.
+        traits: of the device.
+        debug: whether checks are emitted.
+        local_size: threads of a workgroup in a parallel task.
+        analyses: facts about the program's regions, as far as they are known; it must not change from now on.
+    """
+    out, analyses = Emitted([], Context.of(program)), analyses or Analyses()
     section = 0
     for number, task in enumerate(program.tasks):
         parallel = task.kind == "parallel"
-        emitter = _TaskEmitter(out, number, task, traits, 2 * section + parallel, debug=debug)
+        emitter = _TaskEmitter(out, number, task, traits, 2 * section + parallel, analyses, debug=debug)
         out.shaders.append(emitter.shader(local_size if parallel else 1))
         section += parallel
     return out
@@ -90,11 +109,22 @@ def emit_program(program: Program, traits: Traits = IEEE, *, debug: bool = False
 class _TaskEmitter:
     """Emits the module of one task."""
 
-    def __init__(self, out: Emitted, number: int, task: Task, traits: Traits, section: int, *, debug: bool) -> None:
+    def __init__(
+        self,
+        out: Emitted,
+        number: int,
+        task: Task,
+        traits: Traits,
+        section: int,
+        analyses: Analyses,
+        *,
+        debug: bool,
+    ) -> None:
         self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
+        self.analyses = analyses
         self.local_size = 1
         self.m = Module(traits)
-        self.m.fast_paths = sum(op.name == "call" for op in task.body.walk()) <= _MOST_CALLS
+        self.m.fast_paths = sum(op.opdef is CALL for op in task.body.walk()) <= _MOST_CALLS
         self.c = Code(self.m)
         self.memory = memory_of(traits)
 
@@ -156,7 +186,7 @@ class _TaskEmitter:
         """Read what the launch hands over."""
         c, context = self.c, self.out.context
         e = RegionEmitter(c)
-        e.few = values_in_32_bits(self.task.body)
+        e.few = self.analyses.get(values_in_32_bits, self.task.body)
         for arg, slot in zip(self.task.body.args, context.params, strict=True):
             if arg.uses:
                 e.bind(arg, (base + 8 * slot).load(arg.dtype))
@@ -202,7 +232,7 @@ class _TaskEmitter:
     @property
     def _ends_early(self) -> bool:
         """Whether a report may end the thread."""
-        stacks = any(op.name == "stack.alloca" for op in self.task.body.walk())
+        stacks = any(op.opdef is STACK_ALLOCA for op in self.task.body.walk())
         return self.debug or stacks or not self.m.traits.endless
 
     def _own(self) -> Sequence[str]:
@@ -221,8 +251,8 @@ class _TaskEmitter:
         three = m.vector(u32, 3)
         components = []
         for name in ("GlobalInvocationId", "NumWorkgroups"):
-            whole = c.raw(Spv.Load, three, m.builtin(BUILTIN[name], three))
-            components.append(c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64))
+            vector = c.raw(Spv.Load, three, m.builtin(BUILTIN[name], three))
+            components.append(c.let(Spv.CompositeExtract, u32, vector, 0).resize(u64))
         return components[0], components[1] * self.local_size
 
     def _leave_if_failed(self, e: RegionEmitter) -> None:
@@ -249,7 +279,7 @@ class _TaskEmitter:
 
     def _restart_random(self, e: RegionEmitter) -> None:
         """No number has been drawn yet."""
-        if any(op.name == "random" for op in self.task.body.walk()):
+        if any(op.opdef is RANDOM for op in self.task.body.walk()):
             if not e.frame.counter:
                 e.frame.counter = self.c.local(self.m.type(u32))
             self.c.do(Spv.Store, e.frame.counter, self.m.word(0))
@@ -280,8 +310,8 @@ class _TaskEmitter:
             frame.indices = ()
             return [position + threads]
 
-        gathered = () if self.debug or ordered else gather(e, loop.regions[0])
-        e.own = set(alone(loop.regions[0], "own"))
+        gathered = () if self.debug or ordered else gather(e, loop.regions[0], self.analyses)
+        e.own = set(alone(loop.regions[0], "own", self.analyses))
         c.loop([frame.thread], lambda carried: (carried[0] < total, carried), iteration)
         for atomic in gathered:
             atomic.close(e)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir.arithmetic import fma as exact_fma
-from adstack.ir.types import DType, f16, f32, f64, u1, u32
+from adstack.ir.types import Array, DType, f16, f32, f64, u1, u32
 
 from .assembly.code import Code, Num, unsigned
 from .assembly.opcodes import Capability
@@ -22,7 +21,6 @@ from .scalars.integral import WAYS
 
 __all__ = ["CASES", "TRIALS", "Trial", "operands"]
 
-Array = npt.NDArray[Any]
 CASES: Final = 512
 """How many operands of each kind there are."""
 _MOST_ITERATIONS: Final = 70_000
@@ -89,7 +87,7 @@ def _sqrt(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
 def _order(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """A number for how two operands compare."""
     less, equal = (
-        (found).choose(c.const(size, x[0].dtype), 0.0) for found, size in ((x[0] < x[1], 1), (x[0].eq(x[1]), 2))
+        (condition).choose(c.const(size, x[0].dtype), 0.0) for condition, size in ((x[0] < x[1], 1), (x[0].eq(x[1]), 2))
     )
     return less + equal
 

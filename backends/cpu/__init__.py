@@ -8,7 +8,8 @@ sharing.py, tiles.py, copies.py  tasks whose threads are kept apart, so that sum
 sequences.py                what calls of a tape that are followed must know of the processor
 adstacks.py                 adstacks in the heap
 passes.py                   what LLVM does to a module
-pool.py                     the threads; pool_ir.py, pool_sharing.py, pool_check.py, pool_system.py: their machine code
+pool.py, pool_code.py       the threads, and how their machine code (threads/) is loaded
+machine.py, host.py, emulated.py  what runs code: this processor, or an emulated one; machines.py: what both are
 
 May import: adstack.ir, adstack.analysis, adstack.errors, the runtime's protocol, codegen_llvm, hostcall, shared.
 """

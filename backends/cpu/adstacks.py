@@ -43,7 +43,7 @@ class DeviceHeap:
 
     def __init__(self) -> None:
         self.heap = Heap(_allocate, lambda storage: None)
-        self.record = np.zeros(2, np.int64)
+        self.record = layout.words(2)
 
     def room(self, block: int, blocks: int, limit: int) -> int:
         """See `Heap.room`."""
@@ -88,7 +88,7 @@ class Layouts:
         self._program, self._emitted, self._depths = program, emitted, depths
         self._heap, self._limit, self._uses = heap, limit, uses
         size = max((words.end for words in emitted.rows.values()), default=0)
-        self.table = np.zeros(max(1, size), np.int64)
+        self.table = layout.words(max(1, size))
         for words in emitted.rows.values():
             self.table[words.covered] = -1
 

@@ -14,6 +14,7 @@ from adstack.backends.codegen_llvm.memory.atomics import identity
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.codegen_llvm.text.scalar_ops import emit
 from adstack.backends.codegen_llvm.text.writer import Writer, scalar_type
+from adstack.ir.ops import SERIAL_LOOPS
 from adstack.ir.structure import Place, Region, Task
 
 from .sharing import APART, BYTES, COPIES, TOTAL, Share, updates_of
@@ -49,7 +50,7 @@ class Copies(Share):
         return super().functions()
 
     def bytes(self, place: Place) -> str:
-        """Of a copy of a place, with its end rounded up."""
+        """The bytes of a copy of a place, rounded up to whole lines of the cache."""
         size = self.i64("mul", self.elements(place), place.dtype.size)
         return self.i64("and", self.i64("add", size, _LINE - 1), -_LINE)
 
@@ -169,7 +170,7 @@ class Copies(Share):
         """`taskN.mergeK(ctx, begin, end, seat)` combines lines of a place with its copies, thread by thread."""
         w, size = self.w, place.dtype.size
         target, count = self.pointer(place), self.elements(place)
-        whole = self.most("smin", "%end", self.i64("udiv", self.i64("mul", count, size), _LINE))
+        full_lines = self.most("smin", "%end", self.i64("udiv", self.i64("mul", count, size), _LINE))
         offset = "0"
         for other in list(self.kinds)[:number]:
             offset = w.let(f"add i64 {offset}, {self.bytes(other)}")
@@ -184,9 +185,9 @@ class Copies(Share):
         flag, first = self._copies_of("%thread")
         copy = w.let(f"getelementptr i8, ptr {first}, i64 {offset}")
         self.split(self.is_zero(flag), "after", "lines")
-        self._combine("line", place, per_line, ("%begin", "lines", whole), (target, copy), "rest")
+        self._combine("line", place, per_line, ("%begin", "lines", full_lines), (target, copy), "rest")
         w.label("rest")
-        start = w.let(f"mul i64 {self.most('smax', whole, '%begin')}, {per_line}")
+        start = w.let(f"mul i64 {self.most('smax', full_lines, '%begin')}, {per_line}")
         w.do("br label %ones")
         self._combine("one", place, 1, (start, "rest", stop), (target, copy), "after")
         w.label("after")
@@ -229,7 +230,7 @@ def _updates_of(region: Region, way: str) -> int:
     total = 0
     for op in region.ops:
         if op.regions:
-            trips = _INNER_TRIPS if op.name in ("for", "while") else 1
+            trips = _INNER_TRIPS if op.opdef in SERIAL_LOOPS else 1
             total += trips * sum(_updates_of(inner, way) for inner in op.regions)
         total += op.attrs.get("sums") == way
     return total

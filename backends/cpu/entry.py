@@ -140,8 +140,8 @@ def _total(number: int, task: Task) -> str:
     """How many iterations a task has."""
     if task.kind != "parallel":
         return "0"
-    known = known_extent(task.body.ops[-2], task.body.ops[:-2])
-    return str(known) if known else f"%total{number}"
+    extent = known_extent(task.body.ops[-2], task.body.ops[:-2])
+    return str(extent) if extent else f"%total{number}"
 
 
 def _unless_stopped(number: int, task: Task, analyses: Analyses) -> list[str]:

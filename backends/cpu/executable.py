@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from adstack.backends.hostcall import launching
 from adstack.backends.shared.reports import failure, overflow_error, printed
 from adstack.backends.shared.sites import Site
 from adstack.backends.shared.standing import Standing
+from adstack.ir.ops import FOR, PRINT, WHILE
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.protocol.backend import Bindings
@@ -23,14 +23,14 @@ from adstack.runtime.protocol.options import Options
 from .adstacks import Layouts
 from .codegen import Module
 from .fitting import UNFIT
-from .toolchain import Code
+from .machine import machine
+from .machines import Bits, Code
 
 __all__ = ["Executable", "Version", "printer_of"]
 
 Array = npt.NDArray[np.int64]
-_LONG = frozenset({"for", "while", "print"})
+_LONG = frozenset({FOR, WHILE, PRINT})
 """Operations that may keep a launch from ending soon."""
-_PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64))
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Executable(Standing):
         self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
         self.sizes = any(task.sizes for task in self.program.tasks)
         self.takes_arrays = any(place.kind == "ndarray" for place in self.program.places.values())
-        self.is_long = any(op.name in _LONG for task in self.program.tasks for op in task.body.walk())
+        self.is_long = any(op.opdef in _LONG for task in self.program.tasks for op in task.body.walk())
         self.address: int = self.slots.ctypes.data
         self.cells, self.entry = self.slots.data, self.code.entry
         self.launch_slot, self.sized_slot = (self.context.own[name] for name in ("launch", "sized"))
@@ -116,12 +116,12 @@ class Executable(Standing):
 
     def go_on(self, stopped: int) -> None:
         """Run the rest of a launch that stopped where the heap was not ready for a task, or all of an unfit one."""
-        version, whole, narrow = self.version, stopped == UNFIT, False
+        version, any_arguments, narrow = self.version, stopped == UNFIT, False
         try:
-            if whole:
-                version = self._other(narrow, whole)
+            if any_arguments:
+                version = self._other(narrow, any_arguments)
                 if not version.module.emitted.rows:
-                    self.slots[self.context.own["unfit"]] = version.code.entry  # machine code finds the way next time
+                    self.slots[self.context.own["unfit"]] = version.code.inside  # machine code finds the way next time
                 stopped = launching.run(version.code.entry, self.slots.ctypes.data)
             if stopped:
                 version.layouts.check(stopped - 1)
@@ -132,7 +132,7 @@ class Executable(Standing):
                 elif not narrow:
                     self.report()
                     narrow = True
-                    version = self._other(narrow, whole)
+                    version = self._other(narrow, any_arguments)
                     stopped = launching.run(version.code.entry, self.slots.ctypes.data, stopped)
                 else:
                     raise version.layouts.limit_reached(stopped - 1, stopped - 1)
@@ -140,9 +140,9 @@ class Executable(Standing):
         finally:
             self.use(self.version)
 
-    def _other(self, narrow: bool, whole: bool) -> Version:
+    def _other(self, narrow: bool, any_arguments: bool) -> Version:
         """Go on in another version."""
-        key = narrow, whole
+        key = narrow, any_arguments
         if key not in self.others:
             self.others[key] = self.compiled(*key)
         self.use(self.others[key])
@@ -171,7 +171,7 @@ def printer_of(executable: Executable) -> tuple[object, int]:
     """
     raised, errors, owner = executable.raised, executable.errors, weakref.ref(executable)
 
-    def write(site: int, bits: Sequence[int]) -> None:
+    def write(site: int, bits: Bits) -> None:
         running = owner()
         if raised or running is None:
             return
@@ -181,5 +181,4 @@ def printer_of(executable: Executable) -> tuple[object, int]:
             raised.append(error)
             errors[0] = 1
 
-    function = _PRINT(write)
-    return function, ctypes.cast(function, ctypes.c_void_p).value or 0
+    return machine().printer(executable.address, write)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from adstack.ir.ops import CALL, FOR, SERIAL_LOOPS
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op, Region, Task, Value
 
 __all__ = ["grain"]
@@ -34,22 +36,22 @@ class _Costs:
     def __init__(self, task: Task) -> None:
         self.unknown = False
         self._constants: dict[Value, int] = {
-            op.result: op.attrs["value"] for op in task.body.walk() if op.name == "const" and op.result.dtype.is_integer
+            op.result: op.attrs["value"] for op in task.body.walk() if op.opdef is CONST and op.result.dtype.is_integer
         }
 
     def of(self, region: Region) -> int:
         """Operations of one run through a region."""
-        return sum(self._of(op) for op in region.ops if op.name != "const")
+        return sum(self._of(op) for op in region.ops if op.opdef is not CONST)
 
     def _of(self, op: Op) -> int:
         inside = sum(self.of(region) for region in op.regions)
-        return (_CALL if op.name == "call" else 1) + inside * self._turns(op)
+        return (_CALL if op.opdef is CALL else 1) + inside * self._turns(op)
 
     def _turns(self, op: Op) -> int:
         """How often the regions of an op run."""
-        if op.name == "for":
+        if op.opdef is FOR:
             low, high = (self._constants.get(bound) for bound in op.operands[:2])
             if low is not None and high is not None:
                 return max(0, high - low)
-        self.unknown |= op.name in ("for", "while")
+        self.unknown |= op.opdef in SERIAL_LOOPS
         return 1

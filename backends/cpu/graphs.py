@@ -76,8 +76,8 @@ class Graph:
             raise
         finally:
             for part in self.last.values():
-                made, done = part.executable, position.value == count
-                made.bound = part.bindings if done and not made.takes_arrays else None
+                executable, done = part.executable, position.value == count
+                executable.bound = part.bindings if done and not executable.takes_arrays else None
                 part.show()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from adstack.analysis.accumulation import is_ordered
-from adstack.analysis.iteration_space import known_extent, row_length
+from adstack.analysis.iteration_space import known_extent, row_length, side_by_side
 from adstack.analysis.manager import Analyses
-from adstack.analysis.uniformity import varying_values
 from adstack.backends.codegen_llvm.adstacks.counted import COUNTED_OPS
+from adstack.ir.ops import ATOMIC, CALL, FOR, IF, SERIAL_LOOPS, STACK_ALLOCA, STACK_OPS, STACK_PUT, STORE, WHILE, YIELD
+from adstack.ir.scalar_ops import DIV, SQRT
 from adstack.ir.structure import Op, Region, Task, Value
 from adstack.ir.types import DType
 
@@ -16,10 +17,16 @@ __all__ = ["is_heavy", "lanes_of"]
 
 _MOST_LANES = 64
 _LEAST_LANES = 8
-_DEAR = frozenset({"for", "while", "call"})
+_DEAR = frozenset({FOR, WHILE, CALL})
 """Ops that make a body long."""
 _REGISTERS = 24
 """Vectors that may be live at once before they spill; some registers are left for constants."""
+_MOST_LIVE = 64
+"""Vectors that may be live at once where waiting costs more than spilling: code that spills takes long to compile."""
+_CYCLES = {DIV: (12.0, 20), SQRT: (16.0, 22), CALL: (25.0, 60), STACK_PUT: (1.0, 0)}
+"""By the name of an op, for one vector: the cycles that its unit is busy, and those until its result is there."""
+_USUAL = (0.5, 4)
+"""The same of other ops."""
 
 
 def lanes_of(task: Task, wanted: int, vector_bytes: int, analyses: Analyses, *, debug: bool) -> int:
@@ -29,26 +36,26 @@ def lanes_of(task: Task, wanted: int, vector_bytes: int, analyses: Analyses, *, 
         task: of the program.
         wanted: by the user; 0 leaves the choice to this module.
         vector_bytes: of a vector register.
-        analyses: asked for which values vary.
+        analyses: what is known of the task.
         debug: whether checks are emitted: one lane at a time then, unless told otherwise.
     """
     if task.kind != "parallel" or _has_machine(task) or is_ordered(task) or (debug and not wanted):
         return 1
     loop = task.body.ops[-2]
     extent = known_extent(loop, task.body.ops[:-2])
-    best = wanted or min(_best_lanes(loop.regions[0], vector_bytes, analyses), _row_lanes(task, loop))
+    best = wanted or min(_best_lanes(task, vector_bytes, analyses), _row_lanes(task, loop))
     return 1 if extent is not None and extent < best and not wanted else best
 
 
 def is_heavy(task: Task) -> bool:
     """Whether a second copy of the body, for one iteration, costs more to compile than masks cost to run."""
-    return task.kind == "parallel" and any(op.name in _DEAR for op in task.body.walk())
+    return task.kind == "parallel" and any(op.opdef in _DEAR for op in task.body.walk())
 
 
 def _has_machine(task: Task) -> bool:
     """Whether the task runs adstacks that count for themselves: one lane at a time."""
-    counted = ("stack.alloca", *COUNTED_OPS)
-    return any(op.name.startswith("stack.") and op.name not in counted for op in task.body.walk())
+    counted = (STACK_ALLOCA, *COUNTED_OPS)
+    return any(op.opdef in STACK_OPS and op.opdef not in counted for op in task.body.walk())
 
 
 def _row_lanes(task: Task, loop: Op) -> int:
@@ -57,25 +64,63 @@ def _row_lanes(task: Task, loop: Op) -> int:
     return _MOST_LANES if length is None else max(_LEAST_LANES, 1 << max(0, length - 1).bit_length())
 
 
-def _best_lanes(body: Region, vector_bytes: int, analyses: Analyses) -> int:
-    """As many vectors side by side as hide the latency of a chain of operations without spilling."""
-    varying = analyses.get(varying_values, body)
+def _best_lanes(task: Task, vector_bytes: int, analyses: Analyses) -> int:
+    """As many vectors side by side as take the least time for each of them."""
+    body, varying = task.body.ops[-2].regions[0], analyses.get(side_by_side, task.body).varying
     results = [v for op in _inner_loops(body) for v in op.results if v in varying and isinstance(v.type, DType)]
     per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
-    vectors, live = 4, _live(body, varying)
-    while vectors > 1 and live * vectors > _REGISTERS:
-        vectors //= 2
-    return min(_MOST_LANES, per_vector * vectors)
+    live, loops = _live(body, varying), [op for op in body.walk() if op.opdef in SERIAL_LOOPS]
+    bodies = [loop.regions[-1] for loop in loops]
+    times = {n: _cycles(bodies, varying, n, live) for n in (4, 2, 1) if n == 1 or live * n <= _MOST_LIVE}
+    return min(_MOST_LANES, per_vector * min(times, key=lambda n: times[n]))
+
+
+def _cycles(bodies: Sequence[Region], varying: Collection[Value], vectors: int, live: int) -> float:
+    """The time of an iteration of each of these loops for one of so many vectors side by side, about.
+
+    What one iteration hands to the next one makes the next one wait, unless other vectors keep the processor busy;
+    vectors for which there is no register are stored and loaded.
+    """
+    spilled = max(0, live * vectors - _REGISTERS)
+    turns = [(_latency(body, varying), _work(body, varying)) for body in bodies] or [(0, 0)]
+    return sum(max(latency, vectors * work + spilled) / vectors for latency, work in turns)
+
+
+def _work(body: Region, varying: Collection[Value]) -> float:
+    """The cycles that a vector keeps the processor's units busy in one iteration, without those of loops inside."""
+    own = (op for op in _without_loops(body) if any(v in varying for v in (*op.operands, *op.results)))
+    return sum(_CYCLES.get(op.opdef, _USUAL)[0] for op in own)
+
+
+def _latency(body: Region, varying: Collection[Value]) -> float:
+    """The cycles from what a vector takes over from the last iteration to what it hands to the next one."""
+    ready = {arg: 0 for arg in body.args if arg in varying}
+    for op in _without_loops(body):
+        sources = (*op.operands, *(v for region in op.regions for v in region.terminator.operands))
+        waits = [ready[v] for v in sources if v in ready]
+        if waits and op.opdef not in (YIELD, STORE, ATOMIC):
+            ready.update((v, max(waits) + _CYCLES.get(op.opdef, _USUAL)[1]) for v in op.results)
+    return max((ready.get(v, 0) for v in body.terminator.operands), default=0)
+
+
+def _without_loops(body: Region) -> Iterator[Op]:
+    """The ops of a region and its branches, in order, a branch before its `if`."""
+    for op in body.ops:
+        if op.opdef is IF:
+            for region in op.regions:
+                yield from _without_loops(region)
+        if op.opdef not in SERIAL_LOOPS:
+            yield op
 
 
 def _inner_loops(body: Region) -> Iterator[Op]:
     """The ops of the loops in a body, which take its time; all ops where there is none."""
-    loops = [op for op in body.walk() if op.name in ("for", "while")]
+    loops = [op for op in body.walk() if op.opdef in SERIAL_LOOPS]
     for region in (r for loop in loops for r in loop.regions) if loops else (body,):
         yield from region.walk()
 
 
-def _live(region: Region, varying: set[Value]) -> int:
+def _live(region: Region, varying: Collection[Value]) -> int:
     """The most vectors that are live at once, about: in nested regions those of the outer ones count too."""
     last = dict.fromkeys(region.args, 0)
     for position, op in enumerate(region.ops):
@@ -85,7 +130,7 @@ def _live(region: Region, varying: set[Value]) -> int:
     ending: dict[int, list[Value]] = {}
     for value, position in last.items():
         ending.setdefault(position, []).append(value)
-    live = varying.intersection(region.args)
+    live = {v for v in region.args if v in varying}
     most = len(live)
     for position, op in enumerate(region.ops):
         nested = max((_live(r, varying) for r in op.regions), default=0)

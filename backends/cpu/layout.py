@@ -15,7 +15,9 @@ from adstack.ir.structure import Program, Task
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.layout import Placement
 
-__all__ = ["ALIGNMENT", "MOST_FRAME_BYTES", "allocate", "stack_frames", "take"]
+from .machine import machine
+
+__all__ = ["ALIGNMENT", "MOST_FRAME_BYTES", "allocate", "stack_frames", "take", "words"]
 
 ALIGNMENT = 64
 """Of every allocation, in bytes: a line of the cache, and the widest vector."""
@@ -24,17 +26,16 @@ MOST_FRAME_BYTES: Final = 256 * 1024
 """Of adstacks in the stack of a thread: some systems give the threads that a program starts no more than 512 KiB."""
 
 Array = npt.NDArray[np.generic]
-_MOST_BYTES: Final = 1 << 62
-"""Beyond this a size is no number for an allocator."""
 
 
 def take(size: int, *, zeroed: bool = True) -> Array:
     """So many bytes, aligned, or a MemoryError: all memory of this backend but what tasks take for themselves."""
-    if size > _MOST_BYTES:
-        raise MemoryError(f"{size} bytes")
-    raw = (np.zeros if zeroed else np.empty)(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size]
+    return machine().take(size, zeroed=zeroed)
+
+
+def words(count: int) -> npt.NDArray[np.int64]:
+    """So many zeros that machine code looks at."""
+    return machine().take(8 * count).view(np.int64)
 
 
 def allocate(dtype: DType, shape: tuple[int, ...]) -> Array:

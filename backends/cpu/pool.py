@@ -1,8 +1,8 @@
 """The threads that share parallel loops: started once, parked between launches.
 
-A worker is a Python thread that enters the machine code of `pool_ir` and stays there, without the interpreter's lock.
-Loops are handed over in machine code alone. There is one pool per process; after a fork the child starts its own when
-it needs one, and runs loops on the calling thread until then.
+A worker is a Python thread that enters the machine code of `threads.ir`, and stays there without the interpreter's
+lock. Loops are handed over in machine code alone. There is one pool per process; after a fork the child starts its own
+when it needs one, and runs loops on the calling thread until then.
 """
 
 from __future__ import annotations
@@ -10,29 +10,22 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import platform
 import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from adstack.backends.hostcall.symbols import python_symbols
-from adstack.backends.shared.jit import runtime_library
-from adstack.backends.shared.kept import default_folder
-from adstack.backends.shared.object_cache import ObjectCache
+from adstack.errors import AdstackMemoryError
 from adstack.runtime.threads.guards import invalidate
 
-from .pool_ir import text
-from .pool_words import CLOSED, WORDS
+from .machine import machine
+from .machines import Running, Workers
+from .threads.words import CLOSED, WORDS
 
 __all__ = ["Pool", "pool", "usable_cores"]
 
 _SPIN: Final = 2000
 """Turns that a thread waits for before it sleeps: some tens of microseconds."""
-_SYSTEM: Final = platform.system().lower()
-_MACHINE: Final = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
-_EXPORTS: Final = ("pool", "adstack_worker", "adstack_stop", "adstack_parallel", "adstack_finish", "adstack_poll")
-_PARK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 
 
 def usable_cores() -> list[int]:
@@ -46,8 +39,7 @@ class Pool:
     """Worker threads.
 
     Args:
-        cached: where its machine code is kept.
-        system: "linux" lets threads sleep in the kernel's futex, others in a condition of Python, which is slower.
+        code: the machine code that they run, and how they are started.
 
     Attributes:
         entry: address of `i32 adstack_parallel(ptr task, ptr ctx, i64 total, i64 grain, i64 seats)`, which runs
@@ -57,25 +49,17 @@ class Pool:
         stop_word: address of the word that is not 0 from then on, until the launch has ended.
     """
 
-    def __init__(self, cached: ObjectCache | None = None, system: str = _SYSTEM) -> None:
-        futex = system == "linux"
-        sleep = ("adstack_wait", "adstack_wake") if futex else ()
-        code = text(system, _MACHINE[platform.machine().lower()])
-        library = runtime_library(code, (*_EXPORTS, *sleep), cached, python_symbols(code))
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # a worker may outlive the interpreter
-        self.entry: int = library["adstack_parallel"]
-        self.poll: int = library["adstack_poll"]
-        self._worker = ctypes.CFUNCTYPE(None, ctypes.c_int32)(library["adstack_worker"])
-        self._end = ctypes.CFUNCTYPE(None)(library["adstack_stop"])
-        self._base: int = library["pool"]
+    def __init__(self, code: Workers) -> None:
+        self._code = code
+        self.entry: int = code.symbols["adstack_parallel"]
+        self.poll: int = code.symbols["adstack_poll"]
+        self._base: int = code.symbols["pool"]
         self.stop_word: int = self._base + 8 * WORDS["stop"]
-        self._threads: list[threading.Thread] = []
+        self._threads: list[Running] = []
         self._lock = threading.RLock()
         self._asked = -1
         self._ended = False
-        self.keep, addresses = ((), [library[name] for name in sleep]) if futex else _conditions()
-        addresses.append(library["adstack_finish"])
-        for name, address in zip(("wait", "wake", "finish"), addresses, strict=True):
+        for name, address in zip(("wait", "wake", "finish"), code.parking, strict=True):
             self._word(name).value = address
         self._word("active").value = CLOSED
 
@@ -88,7 +72,7 @@ class Pool:
         return len(self._threads) + 1
 
     def start(self, threads: int = 0) -> int:
-        """Have so many threads, 0 for one per usable core; gives `entry`."""
+        """Have so many threads, 0 for one per usable core; gives `entry`. AdstackMemoryError if they can't be had."""
         if threads != self._asked and not self._ended:
             with self._lock:
                 self._restart(threads)
@@ -105,19 +89,22 @@ class Pool:
 
     def _start(self, count: int) -> None:
         seen = ctypes.c_int32.from_address(self._base + 8 * WORDS["generation"]).value
-        for number in range(count):
-            thread = threading.Thread(target=self._work, args=(seen,), name=f"adstack-{number + 1}", daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        try:
+            for number in range(count):
+                self._threads.append(self._code.start(number + 1, seen))
+        except RuntimeError:
+            started = len(self._threads)
+            self.stop()
+            raise AdstackMemoryError(
+                f"the system has no memory for more than {started} of {count} threads, or allows no more",
+                do="set fewer: init(cpu_max_num_threads=...)",
+            ) from None
         self._word("workers").value = count
-
-    def _work(self, seen: int) -> None:
-        self._worker(seen)
 
     def stop(self) -> None:
         """End the workers; loops run on their caller's thread from then on."""
         with self._lock:
-            self._end()
+            self._code.end()
             for thread in self._threads:
                 thread.join()
             self._threads.clear()
@@ -140,27 +127,10 @@ class Pool:
         invalidate()  # the next launch asks Python, which starts threads
 
 
-def _conditions() -> tuple[tuple[object, ...], list[int]]:
-    """Sleeping and waking by a condition of Python: the functions (wait, wake), to be kept, and their addresses."""
-    condition = threading.Condition()
-
-    def wait(word: int, expected: int) -> None:
-        with condition:
-            if ctypes.c_int32.from_address(word).value == expected:
-                condition.wait()
-
-    def wake(word: int, count: int) -> None:
-        with condition:
-            condition.notify_all()
-
-    functions = _PARK(wait), _PARK(wake)
-    return functions, [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
-
-
 @cache
 def pool() -> Pool:
     """The pool of this process; it has no workers until it is started."""
-    pool = Pool(ObjectCache(default_folder()))
+    pool = Pool(machine().workers())
     at_exit: Callable[[Callable[[], None]], object] = getattr(threading, "_register_atexit", atexit.register)
     try:
         at_exit(pool.end)

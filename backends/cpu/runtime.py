@@ -19,6 +19,7 @@ from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.sites import Site, record_words
 from adstack.errors import BackendUnavailableError
+from adstack.ir.ops import PARALLEL_FOR
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import TaskUse
@@ -33,29 +34,35 @@ from .codegen import Module, emit_module
 from .executable import Executable, Version, printer_of
 from .fitting import NOTHING
 from .graphs import Graph, Graphs
+from .machine import emulated, machine
 from .pool import pool
 from .sequences import Processor
-from .toolchain import compile_text, optimised, target_machine, warm_up
+from .toolchain import compile_text, optimised, warm_up
 
-__all__ = ["CpuBackend", "open_device", "probe"]
+__all__ = ["CpuBackend", "open_device", "probe", "probe_emulated"]
 
 Array = npt.NDArray[np.generic]
 
 
-def probe() -> Probe:
+def probe(device: str = "") -> Probe:
     """See `capability.probe`."""
-    return capability.probe()
+    return capability.probe(device)
 
 
-def open_device() -> CpuBackend:
+def probe_emulated(processor: str) -> Probe:
+    """See `capability.probe_emulated`."""
+    return capability.probe_emulated(processor)
+
+
+def open_device(device: str = "") -> CpuBackend:
     """The processor."""
-    probed = capability.probe()
+    probed = capability.probe(device)
     if isinstance(probed, Unavailable):
         raise BackendUnavailableError(probed.reason, do=probed.fix)
     warm_up()
     launching.prepare()  # what every kernel needs is made here, so that the first one does not wait for it
     pool()
-    return CpuBackend(probed)
+    return EmulatedBackend(probed) if emulated() else CpuBackend(probed)
 
 
 class CpuBackend(Served[Executable]):
@@ -86,17 +93,17 @@ class CpuBackend(Served[Executable]):
 
         fitting, sites = assumed(program), list[Site]()
 
-        def compiled(narrow: bool, whole: bool) -> Version:
-            module = _module(program, options, narrow, NOTHING if whole else fitting, sites)
+        def compiled(narrow: bool, any_arguments: bool) -> Version:
+            module = _module(program, options, narrow, NOTHING if any_arguments else fitting, sites)
             code = compile_text(module.text, ObjectCache(default_folder()) if options.offline_cache else None)
             layouts = Layouts(program, module.emitted, depths, self.heap, options.ad_stack_heap_limit, uses)
             return Version(module, code, layouts)
 
         version = compiled(False, False)
         context = version.module.emitted.context
-        slots = np.zeros(context.size, np.int64)
-        errors = np.zeros(max(record_words(sites), _guard_words(program)), np.int64)
-        overflow = np.zeros(3, np.int64)
+        slots = layout.words(context.size)
+        errors = layout.words(max(record_words(sites), _guard_words(program)))
+        overflow = layout.words(3)
         for name, memory in own.items():
             slots[context.pointers[name]] = memory.ctypes.data
         for name, memory in (("errors", errors), ("overflow", overflow), ("heap", self.heap.record)):
@@ -119,7 +126,7 @@ class CpuBackend(Served[Executable]):
         """LLVM IR as generated and as optimised, and the machine's assembly."""
         module = optimised(executable.module.text)
         text = str(module)
-        return {"llvm": executable.module.text, "llvm-opt": text, "asm": target_machine().emit_assembly(module)}
+        return {"llvm": executable.module.text, "llvm-opt": text, "asm": machine().target().emit_assembly(module)}
 
     def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         if executable.is_parallel:
@@ -221,7 +228,7 @@ class CpuBackend(Served[Executable]):
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Array:
         return layout.allocate(dtype, shape)
 
-    def adopt(self, array: Array) -> Array:
+    def adopt(self, array: Array) -> Array | None:
         return array
 
     def free(self, storage: Array) -> None:
@@ -242,21 +249,29 @@ class CpuBackend(Served[Executable]):
         storage[...] = array
 
 
+class EmulatedBackend(CpuBackend):
+    """The same where an emulated processor runs the machine code: it sees the memory of this backend, and no other."""
+
+    takes_host_memory: ClassVar[bool] = False
+
+    def adopt(self, array: Array) -> None:
+        return None
+
+
 def _guard_words(program: Program) -> int:
     """The size of the record of any guard: a flag, a site, an iteration, an index and extents."""
     ops = [op for task in program.tasks for op in task.body.walk()]
     ranks = [op.attrs["place"].rank if "place" in op.attrs else 1 for op in ops if "guarded" in op.attrs]
-    axes = [len(op.regions[0].args) for op in ops if op.name == "parallel_for"]
+    axes = [len(op.regions[0].args) for op in ops if op.opdef is PARALLEL_FOR]
     return 2 + max(axes, default=0) + 2 * max(ranks, default=0)
 
 
 def _module(program: Program, options: Options, narrow: bool, fitting: Assumed, sites: list[Site]) -> Module:
-    _, features = capability.host()
     return emit_module(
         program,
         debug=options.debug,
         lanes=options.cpu_lanes,
-        vector_bytes=capability.vector_bytes(features),
+        vector_bytes=machine().vector_bytes,
         narrow=narrow,
         framed=options.ad_stack_storage == "stack",
         assumed=fitting,

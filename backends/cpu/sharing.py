@@ -16,7 +16,7 @@ from adstack.backends.codegen_llvm.text.writer import Writer
 from adstack.ir.structure import Op, Place, Region, Task
 
 from .grain import grain
-from .pool_words import WORDS
+from .threads.words import WORDS
 
 __all__ = ["APART", "Share", "is_shared", "updates_of"]
 
@@ -82,15 +82,19 @@ class Share:
         return own
 
     def at(self, context: str, slot: int) -> str:
+        """The address of a slot of a context."""
         return self.w.let(f"getelementptr i64, ptr {context}, i64 {slot}")
 
     def put(self, own: str, word: int, value: str) -> None:
+        """Store an i64 to one of the words behind the own context, by its number there."""
         self.w.do(f"store i64 {value}, ptr {self.at(own, self.context.size + word)}, align 8")
 
     def take(self, own: str, word: int, ty: str = "i64") -> str:
+        """Load one of the words behind the own context, by its number there."""
         return self.w.let(f"load {ty}, ptr {self.at(own, self.context.size + word)}, align 8")
 
     def split(self, condition: str, yes: str, no: str) -> None:
+        """Branch to one of two blocks."""
         self.w.do(f"br i1 {condition}, label %{yes}, label %{no}")
 
     def call(self, function: str, own: str, total: str, least: str, seats: str) -> str:
@@ -106,17 +110,19 @@ class Share:
         return self.w.let(f"icmp eq i64 {word}, 0")
 
     def most(self, word: str, a: str, b: str) -> str:
+        """The larger (`smax`) or smaller (`smin`) of two i64."""
         return self.w.intrinsic(f"llvm.{word}.i64", "i64", [("i64", a), ("i64", b)])
 
     def elements(self, place: Place) -> str:
         """How many elements a place has."""
         total = "1"
         for axis, extent in enumerate(place.shape):
-            known = str(extent) if extent is not None else self._load(self.context.extents[place.name, axis], "i64")
-            total = self.w.let(f"mul i64 {total}, {known}")
+            length = str(extent) if extent is not None else self._load(self.context.extents[place.name, axis], "i64")
+            total = self.w.let(f"mul i64 {total}, {length}")
         return total
 
     def pointer(self, place: Place) -> str:
+        """The address of a place's first element."""
         return self._load(self.context.pointers[place.name], "ptr")
 
     def _load(self, slot: int, ty: str) -> str:

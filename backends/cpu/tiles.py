@@ -50,7 +50,7 @@ class Tiles(Share):
         self.define(f'define internal void @"{self.symbol}.blocks"(ptr %ctx, i64 %begin, i64 %end, i64 %seat) #0')
 
     def share(self, own: str) -> None:
-        w, span = self.w, rows_between(self.task)
+        w, span = self.w, rows_between(self.task, self.analyses)
         self.put(own, APART, "1")
         apart = self.apart([op.attrs["place"] for op in updates_of(self.task, "tiled")])
         self.split(apart, "size", "shared")
@@ -107,5 +107,5 @@ class Tiles(Share):
         w.do(f"ret i32 {self.call(self.symbol, own, '%total', str(self.grain), '1')}")
 
     def _quotient(self, a: str, by: str | int) -> str:
-        """Rounded up."""
+        """a divided by `by`, rounded up."""
         return self.i64("udiv", self.i64("add", a, self.i64("sub", by, 1)), by)

@@ -77,14 +77,14 @@ def float_adds(driver: NativeDriver, cached: ObjectCache | None) -> Mapping[str,
     """
     device, asked = driver.device, _TEXT + str(_OPERATIONS) + str(CASES.tolist())
     key = "" if cached is None else cached.key("adds", device.name, str(device.capability), str(device.driver), asked)
-    known = None if cached is None else cached.read(key)
-    if known is None:
+    measured = None if cached is None else cached.read(key)
+    if measured is None:
         right = np.logical_and.reduce([_right(driver, operation) for operation in _OPERATIONS])
         small = np.abs(CASES[:, 1]) < LEAST
-        known = bytes([int(right[~small].all()), int(right.all())])
+        measured = bytes([int(right[~small].all()), int(right.all())])
         if cached is not None:
-            cached.write(key, known)
-    large, everything = known
+            cached.write(key, measured)
+    large, everything = measured
     return {**ALWAYS, "f32": 0 if everything else LEAST} if large else ALWAYS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from functools import cache
+from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from .driver_error import NOT_FOUND, DriverError
@@ -44,7 +45,7 @@ def missing() -> Missing | None:
 
 
 @cache
-def declarations() -> Any:
+def declarations() -> ModuleType:
     """The module `cuda.bindings.driver`: functions, enumerations and structures by the names of cuda.h."""
     return importlib.import_module("cuda.bindings.driver")
 

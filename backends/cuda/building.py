@@ -15,6 +15,7 @@ from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.outside import only_guards
 from adstack.backends.shared.sites import record_words
+from adstack.ir.ops import ATOMIC
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import Heap
 from adstack.runtime.protocol.options import Options
@@ -25,7 +26,7 @@ from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
 from .driver import Driver
 from .driver_error import DriverError
 from .executable import Executable, pinned_words
-from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
+from .layout import OVERFLOW_WORDS, OwnMemory
 from .toolchain import host_code
 
 __all__ = ["THREADS", "adds_floats", "build"]
@@ -56,7 +57,7 @@ def build(
     outside = pinned_words(driver, record_words(module.sites)) if guards else None
     overflow = pinned_words(driver, OVERFLOW_WORDS) if _overflows(module, guarded=guards) else None
     if layout.prints is not None:
-        driver.upload(own + layout.prints, np.array([0, PRINT_WORDS], np.int64))
+        driver.upload(own + layout.prints, np.array([0, layout.print_words], np.int64))
     table, resident = _table(driver, module, loaded)
     table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
     slots = _slots(module, layout, own, options.random_seed)
@@ -131,5 +132,5 @@ def _table(driver: Driver, module: Module, loaded: object) -> tuple[Array, Array
 
 def adds_floats(program: Program) -> bool:
     """Whether it matters how memory adds floats."""
-    atomics = (op for task in program.tasks for op in task.body.walk() if op.name == "atomic")
+    atomics = (op for task in program.tasks for op in task.body.walk() if op.opdef is ATOMIC)
     return any(op.attrs["kind"] == "add" and op.attrs["place"].dtype.is_float for op in atomics)

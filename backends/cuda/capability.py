@@ -14,7 +14,7 @@ from .driver_error import DriverError
 from .emulator import Emulator
 from .native import NativeDriver, count
 
-__all__ = ["CHOICE", "GAPS", "HOST", "SUMS", "chosen", "opened", "probe"]
+__all__ = ["CHOICE", "GAPS", "HOST", "SUMS", "chosen", "device_names", "opened", "probe"]
 
 SUMS: Final = ("own", "uniform", "subgroup")
 """How sums are added up besides by atomics, see `adstack.analysis.accumulation`."""
@@ -32,26 +32,39 @@ _OLDEST: Final = (7, 0)
 _DRIVER: Final = (12, 1)
 
 
-def chosen() -> str:
-    """The device asked for, in words."""
-    return os.environ.get(CHOICE, "").strip() or "0"
+def chosen(wanted: str = "") -> str:
+    """The device to take: a number, or `HOST`. `wanted` is what `init` was told, "" if nothing."""
+    return wanted or os.environ.get(CHOICE, "").strip() or "0"
 
 
-def opened() -> Driver:
-    """The device asked for; DriverError if it can't be opened."""
+def opened(wanted: str = "") -> Driver:
+    """The device to take; DriverError if it can't be opened."""
     start("CUDA")
-    return Emulator() if chosen() == HOST else NativeDriver(int(chosen()))
+    name = chosen(wanted)
+    return Emulator() if name == HOST else NativeDriver(int(name))
 
 
-def probe() -> Probe:
+def device_names() -> list[str]:
+    """The driver's devices, by number; none where it can't be used."""
+    if missing() is not None or foreign("CUDA"):
+        return []
+    start("CUDA")
+    try:
+        return [NativeDriver(number).device.name for number in range(count())]
+    except DriverError:
+        return []
+
+
+def probe(wanted: str = "") -> Probe:
     """It runs on NVIDIA's devices from Volta on, with a driver for CUDA 12.1 or later."""
-    trouble = foreign("CUDA") or (_trouble() if chosen() != HOST else None)
+    name = chosen(wanted)
+    trouble = foreign("CUDA") or (_trouble(wanted) if name != HOST else None)
     if trouble is not None:
         return Unavailable("cuda", *trouble)
-    if chosen() == HOST:
-        return _capabilities(Emulator().device, "emulated")
+    if name == HOST:
+        return _capabilities(Emulator().device, "emulated", _OF_THE_HOST)
     try:
-        device = NativeDriver(int(chosen())).device
+        device = NativeDriver(int(name)).device
     except DriverError as error:
         return Unavailable("cuda", str(error), "see what nvidia-smi says of the device")
     if device.capability < _OLDEST:
@@ -60,34 +73,35 @@ def probe() -> Probe:
     if device.driver < _DRIVER:
         version = ".".join(map(str, device.driver))
         return Unavailable("cuda", f"the driver offers CUDA {version}", "install a driver for CUDA 12.1 or later")
-    return _capabilities(device, "native")
+    return _capabilities(device, "native", (_OF_CUDA, int(name)))
 
 
-def _trouble() -> tuple[str, str] | None:
-    """Why no device can be opened, and what would help."""
+def _trouble(wanted: str) -> tuple[str, str] | None:
+    """Why the device to take can't be opened, and what would help."""
     absent = missing()
     if absent is not None:
         return absent
-    if not chosen().isdigit():
-        return f"{CHOICE}={chosen()!r} is no device", f"set it to a device's number, or to {HOST}"
+    name = chosen(wanted)
+    if not name.isdigit():
+        return f"{'device' if wanted else CHOICE}={name!r} is no device", f"set it to a device's number, or to {HOST}"
     start("CUDA")
     try:
         devices = count()
     except DriverError as error:
         return str(error), "see what nvidia-smi says; a container needs the device passed in"
-    if int(chosen()) >= devices:
-        return f"there is no device {chosen()}: the driver shows {devices}", f"see {CHOICE} and CUDA_VISIBLE_DEVICES"
+    if int(name) >= devices:
+        what = "device" if wanted else CHOICE
+        return f"there is no device {name}: the driver shows {devices}", f"see {what} and CUDA_VISIBLE_DEVICES"
     return None
 
 
-def _capabilities(device: Device, kind: str) -> Capabilities:
+def _capabilities(device: Device, kind: str, memory: tuple[int, int]) -> Capabilities:
     details = {
         "compute capability": ".".join(map(str, device.capability)),
         "driver": "CUDA " + ".".join(map(str, device.driver)),
         "memory": f"{device.memory / 2**30:.1f} GiB",
         "multiprocessors": str(device.multiprocessors),
     }
-    memory = _OF_THE_HOST if chosen() == HOST else (_OF_CUDA, int(chosen()))
     return Capabilities(
         "cuda",
         kind,
@@ -95,6 +109,7 @@ def _capabilities(device: Device, kind: str) -> Capabilities:
         addressed=True,
         claims=True,
         holds=True,
+        gathers=True,
         sums=SUMS,
         dlpack=memory,
         details=details,

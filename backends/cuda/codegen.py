@@ -17,13 +17,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from adstack.analysis.iteration_space import bound_ops
+from adstack.analysis.manager import Analyses
 from adstack.backends.codegen_llvm.adstacks.in_frame import framed
 from adstack.backends.codegen_llvm.function.context import Context
 from adstack.backends.codegen_llvm.function.heap_table import Words, table
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_counts, emit_program
 from adstack.backends.shared.sites import Site
 from adstack.errors import AdstackCompilationError
+from adstack.ir.ops import SHAPE
 from adstack.ir.structure import Program, Task
+from adstack.runtime.adstacks.layout import Placement
 
 from .threads import PARAMETER_BYTES, Threads
 
@@ -114,10 +117,20 @@ def emit_module(
     debug: bool,
     adds: Mapping[str, float],
     host: bool,
-    local: bool = False,
+    local: int | None = None,
     waits: bool = False,
 ) -> Module:
-    """Emit a program; see `Threads` for the arguments. `local`: adstacks are in memory of the threads' own."""
+    """Emit a program; see `Threads` for the arguments.
+
+    Args:
+        program: what to emit.
+        debug: of `Threads`, see there.
+        adds: of `Threads`.
+        host: of `Threads`.
+        waits: of `Threads`.
+        local: adstacks of tasks that push no more than so many bytes in a thread are in the thread's own memory; None
+            if all are in the heap.
+    """
     size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
     if 8 * size > PARAMETER_BYTES:
         raise AdstackCompilationError(
@@ -126,21 +139,31 @@ def emit_module(
             loc=program.loc if program.loc.line else None,
             do="split the kernel, or put what belongs together into one field",
         )
-    target = Threads(size, debug=debug, adds=adds, host=host, waits=waits)
-    placements = {number: framed(program, task) for number, task in enumerate(program.tasks)} if local else {}
-    frames = {number: placement for number, placement in placements.items() if placement is not None}
-    emitted = emit_program(program, [1] * len(program.tasks), debug=debug, target=target, framed=frames)
-    counted = [task.kind == "parallel" and _is_countable(task) for task in program.tasks]
+    analyses, target = Analyses(), Threads(size, debug=debug, adds=adds, host=host, waits=waits)
+    frames = {} if local is None else _frames(program, local)
+    emitted = emit_program(
+        program, [1] * len(program.tasks), debug=debug, target=target, framed=frames, analyses=analyses
+    )
+    counted = [task.kind == "parallel" and _is_countable(task, analyses) for task in program.tasks]
     text = emitted.text + (_grids(emitted) if host else "")
-    launcher = _launcher(program, emitted, counted)
+    launcher = _launcher(program, emitted, counted, analyses)
     gathers = [not debug and task.kind == "parallel" and _gathers(task) for task in program.tasks]
     return Module(emitted.context, emitted.rows, size, emitted.sites, emitted.symbols, text, launcher, counted, gathers)
 
 
-def _is_countable(task: Task) -> bool:
+def _frames(program: Program, most: int) -> dict[int, Placement]:
+    """Where adstacks are in a thread's own memory, by the number of the task."""
+    placements = {number: framed(program, task) for number, task in enumerate(program.tasks)}
+    return {
+        number: placement
+        for number, placement in placements.items()
+        if placement is not None and placement.stride + placement.beyond <= most
+    }
+
+
+def _is_countable(task: Task, analyses: Analyses) -> bool:
     """Whether the host can compute the bounds of a task's loop: no memory of the device decides them."""
-    *header, loop, _ = task.body.ops
-    return all(op.opdef.pure or op.name == "shape" for op in bound_ops(loop, header))
+    return all(op.opdef.pure or op.opdef is SHAPE for op in analyses.get(bound_ops, task.body))
 
 
 def _gathers(task: Task) -> bool:
@@ -161,8 +184,8 @@ def _grids(emitted: Emitted) -> str:
     )
 
 
-def _launcher(program: Program, emitted: Emitted, counted: list[bool]) -> str:
-    counts = emit_counts(program, [k for k, known in enumerate(counted) if known])
+def _launcher(program: Program, emitted: Emitted, counted: list[bool], analyses: Analyses) -> str:
+    counts = emit_counts(program, [k for k, wanted in enumerate(counted) if wanted], analyses)
     lines = [
         "define i32 @run(ptr %ctx, ptr %table, i64 %begin, i64 %end) {",
         "entry:",
@@ -263,10 +286,10 @@ def _ready(program: Program, emitted: Emitted) -> list[str]:
 
 
 def _counter(emitted: Emitted, counted: list[bool]) -> list[str]:
-    known = [k for k, wanted in enumerate(counted) if wanted]
-    cases = " ".join(f"i64 {k}, label %task{k}" for k in known)
+    numbers = [k for k, wanted in enumerate(counted) if wanted]
+    cases = " ".join(f"i64 {k}, label %task{k}" for k in numbers)
     lines = ["define i64 @count(ptr %ctx, i64 %task) {", "entry:", f"  switch i64 %task, label %none [ {cases} ]"]
-    for k in known:
+    for k in numbers:
         call = f'  %count{k} = call i64 @"{emitted.symbols[k]}.count"(ptr %ctx)'
         lines += [f"task{k}:", call, f"  ret i64 %count{k}"]
     return [*lines, "none:", "  ret i64 -1", "}", ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from adstack.backends.shared.object_cache import ObjectCache
 from .graph_updates import Updates
 
 __all__ = ["Device", "Driver", "DriverGraph", "Launch", "Node", "Zero"]
+
+_LOCAL_SHARE: Final = 16
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,16 @@ class Device:
     threads: int
     driver: tuple[int, int]
     warp: int = 32
+
+    @property
+    def local_bytes(self) -> int:
+        """What adstacks may take of a thread's own memory.
+
+        A process that has launched a kernel holds the local memory of as many of its threads as the device ever runs
+        at once, until it ends: no more than `_LOCAL_SHARE` of the device's memory shall go there, since a dozen
+        processes may share the device.
+        """
+        return self.memory // _LOCAL_SHARE // (self.multiprocessors * self.threads)
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ class DriverGraph(Protocol):
     """Nodes one after the other, ready to be launched on the default stream. Calls raise DriverError."""
 
     def set(self, number: int, node: Launch) -> None:
-        """Hand a kernel other words from the next launch of the graph on."""
+        """Hand the kernel of the node `number` other words from the next launch of the graph on."""
 
     def updates(self, kernels: Mapping[int, int]) -> Updates:
         """How kernels, functions by the numbers of their nodes, are handed other words by machine code."""
@@ -92,37 +104,37 @@ class Driver(Protocol):
     # ---- memory
 
     def allocate(self, size: int, *, zeroed: bool = True) -> int:
-        """The address of so many bytes."""
+        """The address of `size` bytes of the device, zeroed or as they come."""
 
     def free(self, address: int) -> None:
-        """Give memory back, once everything launched has finished with it."""
+        """Give the memory at an address back, once everything launched has finished with it."""
 
     def available(self) -> int:
         """Bytes that are free."""
 
     def zero(self, address: int, size: int) -> None:
-        """Zero bytes, after what was launched before."""
+        """Zero `size` bytes from an address on, after what was launched before."""
 
     def fill(self, address: int, count: int, element: bytes) -> None:
-        """Repeat the 1, 2, 4 or 8 bytes of an element, after what was launched before."""
+        """Repeat the 1, 2, 4 or 8 bytes of an element `count` times, after what was launched before."""
 
     def copy(self, source: int, target: int, size: int) -> None:
-        """Copy bytes on the device, after what was launched before."""
+        """Copy `size` bytes on the device from one address to another, after what was launched before."""
 
     def upload(self, address: int, array: npt.NDArray[np.generic]) -> None:
-        """Copy a C-contiguous array to the device, after what was launched before."""
+        """Copy a C-contiguous array to an address of the device, after what was launched before."""
 
     def download(self, address: int, array: npt.NDArray[np.generic]) -> None:
-        """Copy to a C-contiguous array, after what was launched before; all of it has finished then."""
+        """Copy from an address to a C-contiguous array, after what was launched before; all of it has finished then."""
 
     def pinned(self, size: int) -> int:
-        """The address of so many zeroed bytes of the host that the device copies to while the host goes on."""
+        """The address of `size` zeroed bytes of the host that the device copies to while the host goes on."""
 
     def free_pinned(self, address: int) -> None:
-        """Give memory of the host back, to which nothing is on its way."""
+        """Give the memory of the host at an address back, to which nothing is on its way."""
 
     def send(self, address: int, pinned: int, size: int) -> None:
-        """Copy to pinned memory, some time after what was launched before."""
+        """Copy `size` bytes from an address to pinned memory, some time after what was launched before."""
 
     # ---- code
 
@@ -139,13 +151,16 @@ class Driver(Protocol):
         """Forget a module, once everything launched has finished."""
 
     def function(self, module: object, name: str) -> int:
-        """A kernel of a module."""
+        """The handle of the kernel of that name in a module."""
 
     def resident(self, function: int, threads: int) -> int:
-        """How many blocks of so many threads a multiprocessor runs at once."""
+        """How many blocks of so many threads of a kernel, the `function`, a multiprocessor runs at once."""
 
     def float_adds(self, cached: ObjectCache | None) -> Mapping[str, float]:
-        """The float types to which memory adds by itself -> the least magnitude with which it does so to the bit."""
+        """The float types to which memory adds by itself -> the least magnitude with which it does so to the bit.
+
+        It is tried on the device; `cached` is where what was seen is kept.
+        """
 
     # ---- launches
 
@@ -160,13 +175,13 @@ class Driver(Protocol):
         """
 
     def launch(self, node: Launch) -> None:
-        """Queue a kernel; its words are read before this returns."""
+        """Queue a kernel, the `node`; its words are read before this returns."""
 
     def graph(self, nodes: Sequence[Node]) -> DriverGraph:
         """Nodes that are launched together, one after the other."""
 
     def order(self, first: int | None, then: int | None) -> None:
-        """Let what comes into one stream wait for what is in another; None is the default stream."""
+        """Let what comes into the stream `then` wait for what is in the stream `first`; None is the default stream."""
 
     def check(self, code: int) -> None:
         """Raise what a launch by machine code gave, if it is an error."""

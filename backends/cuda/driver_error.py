@@ -33,11 +33,17 @@ class DriverError(Exception):
         return self.code in LOST
 
 
-def failure(error: DriverError, doing: str) -> AdstackError:
-    """What a program is told about a call that failed."""
+def failure(error: DriverError, doing: str, memory: str = "") -> AdstackError:
+    """What a program is told about a call that failed.
+
+    Args:
+        error: of the call.
+        doing: what the program was about.
+        memory: how the device's memory is used, in words.
+    """
     if error.code == OUT_OF_MEMORY:
         return AdstackMemoryError(
-            f"the device has no memory left for {doing}",
+            f"the device has no memory left for {doing}" + (f": {memory}" if memory else ""),
             do="use smaller arrays, free those not needed, or end other programs that use the device",
         )
     if error.is_lost:

@@ -23,6 +23,9 @@ from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]
 
+_ALIGNMENT: Final = 256
+_GUARD: Final = 2 * _ALIGNMENT
+"""Bytes that each allocation is larger by: to align it, and to see behind its end what was written there."""
 _FUNCTIONS: Final = ("adstack.launch", "adstack.use", "adstack.zero", "adstack.fetch")
 _COPY: Final = "adstack.copy"
 _TEXT: Final = """
@@ -62,6 +65,7 @@ class Emulator:
     def __init__(self, memory: int = 1 << 32) -> None:
         self.device = Device("the host playing a CUDA device", (9, 0), memory, 4, 8, (13, 0), warp=1)
         self._memory: dict[int, npt.NDArray[np.uint8]] = {}
+        self._sizes: dict[int, int] = {}
         self.orders: list[tuple[int | None, int | None]] = []
         self._code = host_code(_TEXT, (*_FUNCTIONS, _COPY), None)
 
@@ -69,48 +73,53 @@ class Emulator:
         """Every thread may use it."""
 
     def allocate(self, size: int, *, zeroed: bool = True) -> int:
-        """The address of so many bytes."""
+        """See `Driver.allocate`."""
         if size > self.available():
             raise DriverError("allocate", OUT_OF_MEMORY, "out of memory")
-        memory = np.full(max(size, 1) + 256, 0 if zeroed else 0xA5, np.uint8)
-        address = -(-memory.ctypes.data // 256) * 256
+        memory = np.full(max(size, 1) + _GUARD, 0xA5, np.uint8)
+        address = -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        if zeroed:
+            ctypes.memset(address, 0, size)
         self._memory[address] = memory
+        self._sizes[address] = size
         return address
 
     def free(self, address: int) -> None:
-        """Forget memory."""
-        del self._memory[address]
+        """Forget memory; AssertionError if something wrote behind its end, and so into the host's heap."""
+        memory = self._memory.pop(address)
+        end = address - memory.ctypes.data + self._sizes.pop(address)
+        assert (memory[end:] == 0xA5).all(), f"something wrote behind the {memory.size - _GUARD} bytes at {address:#x}"
 
     def zero(self, address: int, size: int) -> None:
-        """Zero bytes."""
+        """See `Driver.zero`."""
         ctypes.memset(address, 0, size)
 
     def fill(self, address: int, count: int, element: bytes) -> None:
-        """Repeat the bytes of an element."""
+        """See `Driver.fill`."""
         ctypes.memmove(address, element * count, len(element) * count)
 
     def copy(self, source: int, target: int, size: int) -> None:
-        """Copy bytes."""
+        """See `Driver.copy`."""
         ctypes.memmove(target, source, size)
 
     def upload(self, address: int, array: npt.NDArray[np.generic]) -> None:
-        """Copy an array in."""
+        """See `Driver.upload`."""
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
 
     def download(self, address: int, array: npt.NDArray[np.generic]) -> None:
-        """Copy an array out."""
+        """See `Driver.download`."""
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
     def pinned(self, size: int) -> int:
-        """The address of so many zeroed bytes."""
+        """See `Driver.pinned`."""
         return self.allocate(size)
 
     def free_pinned(self, address: int) -> None:
-        """Forget memory."""
+        """See `Driver.free_pinned`."""
         self.free(address)
 
     def send(self, address: int, pinned: int, size: int) -> None:
-        """Copy memory."""
+        """See `Driver.send`."""
         ctypes.memmove(pinned, address, size)
 
     @property
@@ -120,26 +129,26 @@ class Emulator:
 
     def available(self) -> int:
         """Bytes that are free."""
-        return self.device.memory - sum(made.size for made in self._memory.values())
+        return self.device.memory - sum(allocation.size for allocation in self._memory.values())
 
     def load(self, text: str, symbols: Sequence[str], cached: ObjectCache | None) -> Code:
-        """A module is machine code of the host."""
+        """See `Driver.load`: a module is machine code of the host."""
         return host_code(text, [f"{symbol}.grid" for symbol in symbols], cached)
 
     def unload(self, module: object) -> None:
-        """It goes with its object."""
+        """See `Driver.unload`: a module goes with its object."""
 
     def function(self, module: object, name: str) -> int:
-        """What runs all threads of a task."""
+        """See `Driver.function`: it runs all threads of a task."""
         assert isinstance(module, Code)
         return module.symbols[f"{name}.grid"]
 
     def resident(self, function: int, threads: int) -> int:
-        """How many blocks of so many threads run at once."""
+        """See `Driver.resident`."""
         return self.device.threads // threads
 
     def float_adds(self, cached: ObjectCache | None) -> Mapping[str, float]:
-        """All of them, always."""
+        """See `Driver.float_adds`: all of them, always."""
         return _ADDS
 
     def functions(self) -> list[int]:
@@ -152,19 +161,19 @@ class Emulator:
         return [self._code.symbols[_COPY], self._code.symbols["adstack.use"], 0, 0]
 
     def launch(self, node: Launch) -> None:
-        """Run all threads of a task."""
+        """See `Driver.launch`: it runs all threads of a task."""
         _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
 
     def graph(self, nodes: Sequence[Node]) -> EmulatedGraph:
-        """What does them one after the other."""
+        """See `Driver.graph`: it does the nodes one after the other."""
         return EmulatedGraph(self, nodes)
 
     def order(self, first: int | None, then: int | None) -> None:
-        """Everything has been done; it is noted that somebody wanted an order."""
+        """See `Driver.order`: everything has been done; it is noted that somebody wanted an order."""
         self.orders.append((first, then))
 
     def check(self, code: int) -> None:
-        """Nothing goes wrong."""
+        """See `Driver.check`: nothing goes wrong."""
 
     def synchronize(self) -> None:
         """Everything has finished."""
@@ -183,9 +192,9 @@ class EmulatedGraph:
         setter = ctypes.cast(self._setter, ctypes.c_void_p).value or 0
         return Updates(setter, 0, [number + 1 for number in kernels], list(kernels.values()))
 
-    def _tell(self, _: int | None, number: int, told: int) -> int:
+    def _tell(self, _: int | None, number: int, address: int) -> int:
         """What cuGraphExecKernelNodeSetParams does."""
-        params = np.frombuffer(ctypes.string_at(told, NODE_PARAMS.itemsize), NODE_PARAMS)[0]
+        params = np.frombuffer(ctypes.string_at(address, NODE_PARAMS.itemsize), NODE_PARAMS)[0]
         node = self._nodes[number - 1]
         assert isinstance(node, Launch)
         (at,) = np.frombuffer(ctypes.string_at(int(params["params"]), 8), np.uint64)
@@ -194,7 +203,7 @@ class EmulatedGraph:
         return 0
 
     def set(self, number: int, node: Launch) -> None:
-        """Hand a kernel other words."""
+        """See `DriverGraph.set`."""
         self._nodes[number] = _kept(node)
 
     def launch(self) -> None:

@@ -21,7 +21,7 @@ from adstack.runtime.protocol.options import Options
 from .adstacks import Layouts
 from .codegen import BLOCK, COVERED, HEAD, IDLE, MOST, ROW, WORDS, Module
 from .driver import Driver
-from .layout import OVERFLOW_WORDS, PRINT_WORDS, OwnMemory
+from .layout import OVERFLOW_WORDS, OwnMemory
 from .toolchain import Code, ptx
 
 __all__ = ["Executable", "listing", "pinned_words"]
@@ -172,11 +172,11 @@ class Executable(Repeatable):
     def _ready(self, driver: Driver, number: int, begin: int, *, sized: bool) -> int:
         """Have room for the adstacks of a task; the tasks before what this gives are queued then."""
         lanes = self._lanes(number)
-        known = all(group.depth is None for group in self.module.rows[number].heap.groups)
-        if not lanes or ((sized or known) and self.layouts.stands(number, lanes)):
+        fixed = all(group.depth is None for group in self.module.rows[number].heap.groups)
+        if not lanes or ((sized or fixed) and self.layouts.stands(number, lanes)):
             return begin
         depths = np.zeros(0, np.int64)
-        if not known and self._depths is not None:
+        if not fixed and self._depths is not None:
             if not sized:
                 self.queue(driver, begin, number)  # its sizers are among them
                 begin = number
@@ -271,7 +271,7 @@ class Executable(Repeatable):
         address = self.own + self.layout.prints
         head = np.empty(2, np.int64)
         driver.download(address, head)
-        words = np.empty(min(int(head[0]), PRINT_WORDS), np.int64)
+        words = np.empty(min(int(head[0]), self.layout.print_words), np.int64)
         driver.download(address + 16, words)
         at = 0
         while at < len(words):
@@ -281,8 +281,8 @@ class Executable(Repeatable):
                 break
             print(printed(site, words[at + 1 : end].tolist()), end="")
             at = end
-        if head[0] > PRINT_WORDS:
-            print(f"[{self.name} printed more than {PRINT_WORDS} values in one launch: the rest is lost]")
+        if head[0] > self.layout.print_words:
+            print(f"[{self.name} printed more than {self.layout.print_words} values in one launch: the rest is lost]")
 
 
 def pinned_words(driver: Driver, words: int) -> Array:

@@ -80,14 +80,14 @@ class Updates:
 
     Args:
         setter: the address of cuGraphExecKernelNodeSetParams.
-        made: the graph that is launched.
+        graph: what is launched.
         nodes, functions: of its kernels, in order.
     """
 
-    def __init__(self, setter: int, made: int, nodes: Sequence[int], functions: Sequence[int]) -> None:
+    def __init__(self, setter: int, graph: int, nodes: Sequence[int], functions: Sequence[int]) -> None:
         self._nodes, self._functions = np.array(nodes, np.int64), np.array(functions, np.int64)
         addresses = (self._nodes.ctypes.data, self._functions.ctypes.data)
-        self._record = np.array([setter, made, *addresses, len(nodes), 0], np.int64)
+        self._record = np.array([setter, graph, *addresses, len(nodes), 0], np.int64)
 
     @contextmanager
     def told(self, table: npt.NDArray[np.int64]) -> Iterator[None]:

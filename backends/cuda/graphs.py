@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.reports import check_room
+from adstack.ir.ops import RANDOM
 from adstack.runtime.adstacks.heap import Heap, TaskUse
 
 from .codegen import FUNCTION, WORDS
@@ -58,7 +59,7 @@ class Part:
     @cached_property
     def draws(self) -> bool:
         """Whether it takes random numbers, which no other launch may take."""
-        return any(op.name == "random" for task in self.executable.program.tasks for op in task.body.walk())
+        return any(op.opdef is RANDOM for task in self.executable.program.tasks for op in task.body.walk())
 
 
 class Recording:

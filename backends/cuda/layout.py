@@ -64,6 +64,7 @@ class OwnMemory:
         taken: of a word for each task.
         zeroed: how many bytes, from the start, are zeroed before every launch.
         errors, overflow, prints: of the records; `prints` is None where nothing is printed.
+        print_words: how many words one launch may print.
         reset: bytes, from `errors` on, that are zeroed before a launch that may report something.
         size: of everything.
     """
@@ -74,6 +75,7 @@ class OwnMemory:
     errors: int = 0
     overflow: int = 0
     prints: int | None = None
+    print_words: int = 0
     reset: int = 0
     size: int = 0
 
@@ -90,8 +92,9 @@ class OwnMemory:
         printing = any(site.kind == "print" for site in sites)
         prints = at if printing else None
         reset = at - errors + (8 if printing else 0)  # how much was printed, but not how much may be
-        size = at + (8 * (PRINT_WORDS + 2) if printing else 0)
-        return cls(places, taken, zeroed, errors, overflow, prints, reset, size)
+        print_words = PRINT_WORDS if printing else 0
+        size = at + (8 * (print_words + 2) if printing else 0)
+        return cls(places, taken, zeroed, errors, overflow, prints, print_words, reset, size)
 
 
 def _lay(offsets: dict[str, int], places: list[Place], at: int) -> int:

@@ -73,7 +73,7 @@ class NativeDriver:
         return value
 
     def enter(self) -> None:
-        """Let this thread use the device; the first to do so starts it."""
+        """See `Driver.enter`."""
         if self._context is None:
             self._context = call("cuDevicePrimaryCtxRetain", self._handle)
         (code,) = self._use(self._context)  # every launch by Python comes here: `call` would take twice the time
@@ -83,7 +83,7 @@ class NativeDriver:
     # ---- memory
 
     def allocate(self, size: int, *, zeroed: bool = True) -> int:
-        """The address of so many bytes."""
+        """See `Driver.allocate`."""
         size = max(-(-size // _WORD), 1) * _WORD  # atomic operations on bytes take the whole word
         if size > _MOST_BYTES:  # the driver would be handed what is left of it in 64 bits
             raise DriverError("cuMemAlloc", OUT_OF_MEMORY, f"{size} bytes are more than any device has")
@@ -93,17 +93,20 @@ class NativeDriver:
         return at
 
     def free(self, address: int) -> None:
+        """See `Driver.free`."""
         call("cuMemFree", address)
 
     def available(self) -> int:
+        """See `Driver.available`."""
         free: int = call("cuMemGetInfo")[0]
         return free
 
     def zero(self, address: int, size: int) -> None:
+        """See `Driver.zero`."""
         call("cuMemsetD8Async", address, 0, size, None)
 
     def fill(self, address: int, count: int, element: bytes) -> None:
-        """Repeat the 1, 2, 4 or 8 bytes of an element, after what was launched before."""
+        """See `Driver.fill`."""
         words = [int.from_bytes(element[k : k + 4], "little") for k in range(0, len(element), 4)]
         if len(words) == 2 and words[0] == words[1]:
             words, count = words[:1], 2 * count
@@ -114,32 +117,38 @@ class NativeDriver:
             call(f"cuMemsetD{8 * min(len(element), 4)}Async", address, words[0], count, None)
 
     def copy(self, source: int, target: int, size: int) -> None:
+        """See `Driver.copy`."""
         if size:
             call("cuMemcpyDtoDAsync", target, source, size, None)
 
     def upload(self, address: int, array: npt.NDArray[np.generic]) -> None:
+        """See `Driver.upload`."""
         if array.nbytes:
             call("cuMemcpyHtoD", address, array.ctypes.data, array.nbytes)
 
     def download(self, address: int, array: npt.NDArray[np.generic]) -> None:
+        """See `Driver.download`."""
         if array.nbytes:
             call("cuMemcpyDtoH", array.ctypes.data, address, array.nbytes)
 
     def pinned(self, size: int) -> int:
+        """See `Driver.pinned`."""
         at: int = call("cuMemHostAlloc", size, 0)
         ctypes.memset(at, 0, size)
         return at
 
     def free_pinned(self, address: int) -> None:
+        """See `Driver.free_pinned`."""
         call("cuMemFreeHost", address)
 
     def send(self, address: int, pinned: int, size: int) -> None:
+        """See `Driver.send`."""
         call("cuMemcpyDtoHAsync", pinned, address, size, None)
 
     # ---- code
 
     def load(self, text: str, symbols: Sequence[str], cached: ObjectCache | None) -> object:
-        """A module of LLVM text for the device; machine code is made for this very device."""
+        """See `Driver.load`: machine code is made for this very device."""
         target = architecture(self.device.capability)
         device = (self.device.name, *map(str, self.device.capability + self.device.driver))
         key = "" if cached is None else cached.key(text, *target, *device, recipe())
@@ -153,7 +162,7 @@ class NativeDriver:
         return self.load_image(image)
 
     def link(self, ptx: str) -> bytes:
-        """Machine code of PTX, for this very device."""
+        """Machine code of PTX, for this very device; DriverError, with what the assembler said, if it can't be made."""
         option = declarations().CUjit_option
         log = bytearray(_LOG_BYTES)  # the driver writes to it, as long as there is the state
         values = {
@@ -198,18 +207,20 @@ class NativeDriver:
                 raise
 
     def unload(self, module: object) -> None:
+        """See `Driver.unload`."""
         call("cuModuleUnload", module)
 
     def function(self, module: object, name: str) -> int:
+        """See `Driver.function`."""
         return int(call("cuModuleGetFunction", module, name.encode()))
 
     def resident(self, function: int, threads: int) -> int:
-        """How many blocks of so many threads a multiprocessor runs at once."""
+        """See `Driver.resident`."""
         blocks: int = call("cuOccupancyMaxActiveBlocksPerMultiprocessor", function, threads, 0)
         return blocks
 
     def float_adds(self, cached: ObjectCache | None) -> Mapping[str, float]:
-        """What `adds.py` sees the device do."""
+        """See `Driver.float_adds`: it is what `adds.py` sees the device do."""
         return adds.float_adds(self, cached)
 
     # ---- launches
@@ -230,7 +241,7 @@ class NativeDriver:
         return [address("cuMemcpyDtoDAsync"), address("cuCtxSetCurrent"), int(self._context), 0]
 
     def launch(self, node: Launch) -> None:
-        """Queue a kernel; its words are read before this returns."""
+        """See `Driver.launch`."""
         words = np.array([node.words.ctypes.data], np.uint64)
         call("cuLaunchKernel", node.function, node.grid, 1, 1, node.block, 1, 1, 0, None, words.ctypes.data, 0)
 
@@ -239,16 +250,17 @@ class NativeDriver:
         return NativeGraph(self._context, nodes)
 
     def order(self, first: int | None, then: int | None) -> None:
-        """Let what comes into one stream wait for what is in another; None is the default stream."""
+        """See `Driver.order`."""
         if self._event is None:
             self._event = call("cuEventCreate", int(declarations().CUevent_flags.CU_EVENT_DISABLE_TIMING))
         call("cuEventRecord", self._event, first)
         call("cuStreamWaitEvent", then, self._event, 0)
 
     def check(self, code: int) -> None:
-        """Raise what a launch gave, if it is an error."""
+        """See `Driver.check`."""
         if code:
             raise error_of("cuLaunchKernel", code)
 
     def synchronize(self) -> None:
+        """See `Driver.synchronize`."""
         call("cuCtxSynchronize")

@@ -34,7 +34,7 @@ class NativeGraph:
         weakref.finalize(self, _release, graph, self._executable).atexit = False
 
     def set(self, number: int, node: Launch) -> None:
-        """Hand a kernel other words from the next launch of the graph on."""
+        """See `DriverGraph.set`."""
         params, words = _kernel(node)
         call("cuGraphExecKernelNodeSetParams", self._executable, self._nodes[number], params)
         del words

@@ -39,22 +39,27 @@ from .layout import DeviceArray
 from .overlap import can_overlap
 from .sequences import Queue
 
-__all__ = ["CudaBackend", "open_device", "probe"]
+__all__ = ["CudaBackend", "device_names", "open_device", "probe"]
 
 Array = npt.NDArray[np.generic]
 
 
-def probe() -> Probe:
+def probe(device: str = "") -> Probe:
     """See `capability.probe`."""
-    return capability.probe()
+    return capability.probe(device)
 
 
-def open_device() -> CudaBackend:
-    """The device that the environment asks for, or the first one."""
-    probed = capability.probe()
+def device_names() -> list[str]:
+    """See `capability.device_names`."""
+    return capability.device_names()
+
+
+def open_device(device: str = "") -> CudaBackend:
+    """A device by its number, or the one of the environment, or the first; BackendUnavailableError if it is none."""
+    probed = capability.probe(device)
     if isinstance(probed, Unavailable):
         raise BackendUnavailableError(probed.reason, do=probed.fix)
-    return CudaBackend(probed, capability.opened())
+    return CudaBackend(probed, capability.opened(device))
 
 
 class CudaBackend(Served[Executable]):
@@ -88,21 +93,30 @@ class CudaBackend(Served[Executable]):
                 yield self.driver
             except DriverError as error:
                 self._lost |= error.is_lost
-                raise failure(error, what) from error
+                raise failure(error, what, self._memory_use()) from error
+
+    def _memory_use(self) -> str:
+        """How the device's memory is used, in words: empty if it does not say so any more."""
+        with suppress(DriverError):
+            free, own = self.driver.available(), self.heap.size
+            share = f"{free / 2**30:.2f} of {self.driver.device.memory / 2**30:.2f} GiB are free"
+            return f"{share}; adstacks of this process hold {own / 2**30:.2f} GiB, arrays and other processes the rest"
+        return ""
 
     def _take(self, size: int) -> int:
         """Memory for adstacks, as it is."""
         try:
             return self.driver.allocate(size, zeroed=False)
         except DriverError as error:
-            raise failure(error, f"{size} bytes of adstacks") from error
+            raise failure(error, f"{size} bytes of adstacks", self._memory_use()) from error
 
     def compile(self, program: Program, options: Options) -> Executable:
+        """See `Backend.compile`."""
         with self._doing("compiling a kernel") as driver:
             self.leftovers.sweep()
             cached = ObjectCache(default_folder()) if options.offline_cache else None
             adds = self._float_adds(driver, cached) if adds_floats(program) else {}
-            local = options.ad_stack_storage == "stack"
+            local = driver.device.local_bytes if options.ad_stack_storage == "stack" else None
             waits = not driver.host and can_overlap(driver.device.capability)
             module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
             executable = build(driver, program, options, module, cached, self.heap, self.leftovers)
@@ -117,14 +131,15 @@ class CudaBackend(Served[Executable]):
         return self._adds
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
-        """The heap of each task that has run with adstacks in it."""
+        """See `Backend.adstacks`."""
         return [use for _, use in sorted(executable.layouts.uses.items())]
 
     def listing(self, executable: Executable) -> dict[str, str]:
-        """LLVM IR as generated, and PTX."""
+        """See `Backend.listing`: LLVM IR as generated, and PTX."""
         return listing(executable)
 
     def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
+        """See `Backend.launch`."""
         return launching.alone(lambda: self._launch(executable, scalars, bindings))
 
     def _launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
@@ -168,7 +183,7 @@ class CudaBackend(Served[Executable]):
     # ---- graphs
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
-        """Run, and keep what was launched as a graph; None if that was not a launch of each of these."""
+        """See `Capturing.capture`."""
         recording = self._recording = Recording()
         try:
             run()
@@ -198,12 +213,12 @@ class CudaBackend(Served[Executable]):
             return True
 
     def resize(self, graph: Graph, number: int) -> None:
-        """Compute the depths of a launch's adstacks; AdstackStaleBoundError if they have no room."""
+        """See `Capturing.resize`."""
         with self._doing("computing depths") as driver:
             graph.resize(driver, number)
 
     def rebind(self, graph: Graph, scalars: Sequence[float], bindings: Bindings) -> bool:
-        """Let a graph of one launch have other arguments."""
+        """See `Rebinding.rebind`."""
         (part,) = graph.parts
         if part.executable.layouts.tasks:
             return False
@@ -212,19 +227,19 @@ class CudaBackend(Served[Executable]):
             return graph.rebind(driver)
 
     def last_launch(self, executable: Executable) -> int:
-        """The number of its last launch."""
+        """See `Serving.last_launch`."""
         return int(executable.slots[executable.module.context.own["launch"]])
 
     def launch_word(self, executable: Executable) -> int:
-        """Where that number stands."""
+        """See `Serving.launch_word`."""
         return int(executable.slots.ctypes.data) + 8 * executable.module.context.own["launch"]
 
     def mark(self, storage: object) -> int:
-        """0: launches need not note what they use."""
+        """See `Serving.mark`: 0, as launches need not note what they use."""
         return 0
 
     def last_scalars(self, executable: Executable) -> Sequence[int | bool | None]:
-        """The scalar arguments of its last launch; None for floats."""
+        """See `Serving.last_scalars`."""
         return executable.integers()
 
     def _settle(self, *, finished: bool) -> None:
@@ -244,7 +259,7 @@ class CudaBackend(Served[Executable]):
         return Sequenced(calls, Queue(self._doing, self.entry_of))
 
     def entry_of(self, executable: Executable) -> Entry | None:
-        """A program as machine code queues its launches; None if Python must look after each of them."""
+        """See `Served.entry_of`."""
         entry = executable.entry(self._launches, partial(self._go_on, executable), self._failed, self)
         if entry is not None and executable.reports_late:
             self._served[id(executable)] = executable
@@ -266,7 +281,7 @@ class CudaBackend(Served[Executable]):
             self._settle(finished=False)
 
     def address(self, storage: DeviceArray) -> int:
-        """Where a kernel finds memory."""
+        """See `Backend.address`."""
         return storage.address
 
     def synchronize(self) -> None:
@@ -294,18 +309,20 @@ class CudaBackend(Served[Executable]):
     # ---- memory
 
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
+        """See `Backend.allocate`."""
         array = DeviceArray(0, dtype, shape)
         with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)") as driver:
             self.leftovers.sweep()
             return DeviceArray(driver.allocate(array.size), dtype, shape)
 
     def adopt(self, array: Array) -> None:
-        """None: the device does not address memory of the host."""
+        """See `Backend.adopt`: None, as the device does not address memory of the host."""
 
     def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: object) -> DeviceArray:
         return DeviceArray(address, dtype, shape, owner)
 
     def free(self, storage: DeviceArray) -> None:
+        """See `Backend.free`."""
         if not self._lost:
             self._turn.give_back(lambda: self._free(storage.address))
 
@@ -314,7 +331,7 @@ class CudaBackend(Served[Executable]):
             driver.free(address)
 
     def abandon(self, storage: DeviceArray) -> None:
-        """Give memory back that has lost its owner. The driver waits for what may use it."""
+        """See `Reclaiming.abandon`. The driver waits for what may use the memory."""
         self.leftovers.add(partial(self._abandoned, storage))
 
     def _abandoned(self, storage: DeviceArray) -> None:
@@ -337,13 +354,13 @@ class CudaBackend(Served[Executable]):
             self.leftovers.sweep()
 
     def host_view(self, storage: DeviceArray) -> None:
-        """None: the host does not address memory of the device."""
+        """See `Backend.host_view`: None, as the host does not address memory of the device."""
 
     def download(self, storage: DeviceArray) -> Array:
         return self._downloaded(storage.address, storage.empty())
 
     def download_at(self, storage: DeviceArray, start: int, count: int) -> Array:
-        """A copy of elements from the `start`th on."""
+        """See `Transferring.download_at`."""
         array = np.empty(count, storage.dtype.numpy)
         return self._downloaded(storage.address + start * storage.dtype.size, array)
 
@@ -355,27 +372,28 @@ class CudaBackend(Served[Executable]):
         return array
 
     def upload_at(self, storage: DeviceArray, start: int, array: Array) -> None:
-        """Write elements from the `start`th on."""
+        """See `Transferring.upload_at`."""
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address + start * storage.dtype.size, array)
 
     def fill(self, storage: DeviceArray, element: bytes) -> bool:
-        """Let every element have these bytes."""
+        """See `Transferring.fill`."""
         with self._doing("filling memory of the device") as driver:
             driver.fill(storage.address, storage.count, element)
         return True
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
-        """Copy all elements."""
+        """See `Transferring.copy`."""
         with self._doing("copying memory of the device") as driver:
             driver.copy(source.address, target.address, source.size)
 
     def copy_at(self, source: DeviceArray, start: int, target: DeviceArray, count: int) -> None:
-        """Copy elements from the `start`th on to the beginning of other memory."""
+        """See `Transferring.copy_at`."""
         size = source.dtype.size
         with self._doing("copying memory of the device") as driver:
             driver.copy(source.address + start * size, target.address, count * size)
 
     def upload(self, storage: DeviceArray, array: Array) -> None:
+        """See `Backend.upload`."""
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address, np.ascontiguousarray(array))

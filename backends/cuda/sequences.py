@@ -71,15 +71,15 @@ class Queue:
     entries: Callable[[Executable], Entry | None]
 
     def entry(self, executable: Executable) -> Entry | None:
-        """A program as machine code launches it; None if Python has to."""
+        """See `Device.entry` of `hostcall.sequences`."""
         return self.entries(executable)
 
     def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
-        """What queues copies."""
+        """See `Device.mover`: it queues copies."""
         copies = table([_row(move) for move in moves], _COPY)
         with self.doing(_COPYING) as driver:
-            told = np.concatenate([np.array(driver.copier(), np.int64), copies.reshape(-1)])
-        return Mover(_code().symbols["adstack.copies"], told, len(moves), self._failed, moves, words)
+            rows = np.concatenate([np.array(driver.copier(), np.int64), copies.reshape(-1)])
+        return Mover(_code().symbols["adstack.copies"], rows, len(moves), self._failed, moves, words)
 
     def _failed(self, code: int) -> None:
         """Raise what a copy gave."""
@@ -87,18 +87,18 @@ class Queue:
             driver.check(code)
 
     def address(self, storage: DeviceArray) -> int:
-        """Where launches find memory."""
+        """See `Device.address`."""
         return storage.address
 
     def mark(self, storage: DeviceArray) -> int:
-        """0: launches need not note what they use."""
+        """See `Device.mark`: 0, as launches need not note what they use."""
         return 0
 
     def prepare(self, executables: Sequence[Executable]) -> None:
-        """Nothing: a launch takes all its words with it."""
+        """See `Device.prepare`: nothing, as a launch takes all its words with it."""
 
     def about(self, bound: Bound) -> None:
-        """What is reported from now on is about this launch."""
+        """See `Device.about`."""
         bound.executable.shapes = bound.bindings.shapes
 
 

@@ -270,11 +270,11 @@ class Threads(Target):
 
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """By `red`. Of an `atom` whose result nobody takes the driver does not always make one."""
-        known = _REDUCTIONS.get(word, {}).get(dtype.bits)
-        if self.host or known is None:
+        reduction = _REDUCTIONS.get(word, {}).get(dtype.bits)
+        if self.host or reduction is None:
             return False
         at = e.w.let(f"addrspacecast ptr {pointer} to ptr addrspace(1)")
-        kind, register = known
+        kind, register = reduction
         code = f"red.relaxed.gpu.global.{kind} [$0], $1;"
         ty = type_text(dtype, 1)
         if dtype.bits == 16:

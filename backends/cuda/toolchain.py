@@ -10,7 +10,17 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.jit import Library, linked, made_for, parsed, pass_builder, target_machine
+from adstack.backends.shared.jit import (
+    Library,
+    accepted,
+    emitted,
+    generator,
+    linked,
+    made_for,
+    parsed,
+    pass_builder,
+    target_machine,
+)
 from adstack.backends.shared.object_cache import ObjectCache
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
@@ -70,27 +80,36 @@ def _passes() -> llvm.ModulePassManager:
 def ptx(text: str, target: tuple[str, str] | None = None) -> str:
     """PTX of a module for the device."""
     machine = _device_machine(*(target or architecture()))
-    assembly: str = machine.emit_assembly(optimised(text, machine))
+    module = optimised(text, machine)
+    with accepted():
+        assembly: str = machine.emit_assembly(module)
     return assembly
 
 
 @cache
 def _plain_machine() -> llvm.TargetMachine:
     target_machine()  # makes LLVM ready
-    return llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+    return generator(0)
 
 
 def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None, *, plain: bool = False) -> Code:
     """Machine code of a module for the host, from the cache if it is there.
 
-    `plain`: it is not optimised, which for what launches kernels takes a fifth of the time, and costs a launch nothing
-    that could be measured.
+    Args:
+        text: the module, as LLVM IR.
+        symbols: the functions that are called from outside.
+        cached: the cache on disk, if there is one.
+        plain: leave optimisation out, which for what launches kernels takes a fifth of the time, and costs a launch
+            nothing that could be measured.
+
+    Returns:
+        The code, with the address of each of the symbols.
     """
     key = "" if cached is None else cached.key(text, *made_for(), recipe(), str(plain))
     image = None if cached is None else cached.read(key)
     if image is None:
         machine = _plain_machine() if plain else target_machine()
-        image = machine.emit_object(parsed(text) if plain else optimised(text, machine))
+        image = emitted(machine, parsed(text) if plain else optimised(text, machine))
         if cached is not None:
             cached.write(key, image)
     library = linked(image, symbols)

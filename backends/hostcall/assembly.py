@@ -6,13 +6,16 @@ __all__ = ["load", "loop", "rows"]
 
 
 def load(result: str, kind: str, base: str, byte: int) -> str:
-    """Load a word that stands so many bytes behind an address."""
+    """LLVM's assembly that loads a word of the type `kind` from `byte` bytes behind the address `base`, as `result`."""
     at = f"  {result}.at = getelementptr i8, ptr {base}, i64 {byte}\n"
     return f"{at}  {result} = load {kind}, ptr {result}.at, align {4 if kind == 'i32' else 8}"
 
 
 def loop(name: str, count: str, body: str, then: str, before: str) -> str:
-    """Do something for `%name.k` from 0 to a count; `body` ends in a jump to `name.next`."""
+    """LLVM's assembly that does something for `%name.k` from 0 to a count; `body` ends in a jump to `name.next`.
+
+    It begins at the label `name`, comes from the label `before`, and goes on at the label `then`.
+    """
     return f"""{name}:
   %{name}.k = phi i64 [ 0, %{before} ], [ %{name}.more, %{name}.next ]
   %{name}.left = icmp slt i64 %{name}.k, {count}

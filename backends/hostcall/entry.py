@@ -15,16 +15,20 @@ class Context(Protocol):
     """Which slot holds what, of any code generator's: see `adstack.backends.codegen_llvm.function.context`."""
 
     @property
-    def pointers(self) -> Mapping[str, int]: ...
+    def pointers(self) -> Mapping[str, int]:
+        """Place name -> the slot of its address."""
 
     @property
-    def extents(self) -> Mapping[tuple[str, int], int]: ...
+    def extents(self) -> Mapping[tuple[str, int], int]:
+        """(place name, axis) -> the slot of an extent that is not known before the launch."""
 
     @property
-    def params(self) -> tuple[int, ...]: ...
+    def params(self) -> tuple[int, ...]:
+        """The slots of the scalar arguments, in their order."""
 
     @property
-    def own(self) -> Mapping[str, int]: ...
+    def own(self) -> Mapping[str, int]:
+        """The name of one of the runtime's own words -> its slot."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ RESULTS: Final = {name: at for at, name in enumerate(_RESULTS)}
 
 
 def word(result: str, kind: str, record: str, at: int) -> str:
-    """Load a word of a record."""
+    """LLVM's assembly that loads a word, the `at`th of a record, as `result` of the type `kind`."""
     address = f"  {result}.at = getelementptr i64, ptr {record}, i64 {at}\n"
     return f"{address}  {result} = load {kind}, ptr {result}.at, align 8\n"
 

@@ -45,19 +45,19 @@ class Device(Protocol):
         """A program as machine code launches it; None if Python has to, but not for what sequences consist of."""
 
     def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
-        """What copies memory, one move after the other, once words have been written."""
+        """What copies memory, one of the moves after the other, once words, as (address, value), were written."""
 
     def address(self, storage: Storage) -> int:
-        """Where launches find memory."""
+        """Where launches find the memory of a handle."""
 
     def mark(self, storage: Storage) -> int:
-        """Where they note that they use it; 0 if they need not."""
+        """Where launches note that they use the memory of a handle; 0 if they need not."""
 
     def prepare(self, executables: Sequence[Executable]) -> None:
-        """Machine code is about to launch these."""
+        """Machine code is about to launch these executables."""
 
     def about(self, bound: Bound) -> None:
-        """What is reported from now on is about this launch."""
+        """What is reported from now on is about the launch `bound`."""
 
 
 class Sequenced:
@@ -140,7 +140,7 @@ class Sequenced:
     # ---- forward
 
     def begin(self, first: int) -> None:
-        """Serve the calls of this thread from one on."""
+        """See `Sequenced.begin` of the protocol."""
         words = {
             "thread": threading.get_ident(),
             "asks": GUARD[ASKING],
@@ -176,7 +176,7 @@ class Sequenced:
         return ctypes.c_int64(self._begins[end])
 
     def reverse(self, first: int, progress: ctypes.c_int64, short: Callable[[int, HeapLimit], object]) -> None:
-        """Run the reverse modes of some calls, last first."""
+        """See `Sequenced.reverse` of the protocol."""
         self._device.prepare(self._launches.reversing)
         end = self._begins[first]
         while progress.value < end:
@@ -198,7 +198,7 @@ class Sequenced:
         return bisect_left(self._begins, -progress.value, key=_negative)
 
     def restore(self, progress: ctypes.c_int64, end: int) -> None:
-        """Put memory back as it was before calls up to `end` were reversed."""
+        """See `Sequenced.restore` of the protocol."""
         position = ctypes.c_int64(self._offsets[min(self._reversed(progress), end)])
         if position.value < self._offsets[end]:
             launching.alone(lambda: self._restores.run(position, self._offsets[end]))
@@ -225,12 +225,12 @@ class _Launches:
 
     def entry(self, executable: Executable) -> Entry:
         """A program as machine code launches it."""
-        known = self._entries.get(id(executable))
-        if known is None:
-            known = self._device.entry(executable)
-            assert known is not None
-            self._entries[id(executable)] = known
-        return known
+        entry = self._entries.get(id(executable))
+        if entry is None:
+            entry = self._device.entry(executable)
+            assert entry is not None
+            self._entries[id(executable)] = entry
+        return entry
 
     def pairs(self, bound: Bound) -> Pairs:
         """The words of the context that tell of the arguments and the memory of a launch; scalars come first."""
@@ -260,11 +260,11 @@ class _Launches:
         """The step that launches a reverse mode."""
         entry = self.entry(bound.executable)
         key = id(bound.executable), *(id(one.storage) for one in bound.sizes or ())
-        known = self._records.get(key)
-        if known is None:
+        record = self._records.get(key)
+        if record is None:
             memo = self._memo(entry, bound) if entry.depths else None
-            known = self._records[key] = launch_record(entry, memo, bound.reductions), memo
-        return Launch(entry, known[0], words, partial(self._device.about, bound))
+            record = self._records[key] = launch_record(entry, memo, bound.reductions), memo
+        return Launch(entry, record[0], words, partial(self._device.about, bound))
 
     def _memo(self, entry: Entry, bound: Bound) -> Words:
         """What the depths of its adstacks depend on."""

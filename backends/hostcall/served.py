@@ -26,21 +26,24 @@ class Served(Generic[E]):
     takes_host_memory: ClassVar[bool] = False
 
     def entry_of(self, executable: E) -> Entry | None:
-        """A program as machine code launches it; None if Python must look after each of its launches."""
+        """How machine code launches an executable; None if Python must look after each of its launches.
+
+        A backend that serves calls has to define it: here it raises NotImplementedError.
+        """
         raise NotImplementedError
 
     def shortcut(self, executable: E, wanted: Shortcut) -> Callable[..., object] | None:
-        """A builtin that makes launches; None if there is none for such calls."""
+        """See `Serving.shortcut`: it is a builtin that makes launches."""
         if wanted.needs_host and not self.takes_host_memory:
             return None
         entry = self.entry_of(executable)
         return None if entry is None else calls.make(entry, wanted)
 
     def follower(self, executable: E, wanted: Shortcut) -> calls.Follower | None:
-        """What serves calls of a sequence, where a builtin would serve any."""
+        """See `Following.follower`: it serves calls of a sequence, where a builtin would serve any."""
         entry = self.entry_of(executable)
         return None if entry is None else calls.follower(entry, wanted)
 
     def reverses(self, executable: E) -> bool:
-        """Whether machine code makes its launches when a sequence is reversed."""
+        """See `Following.reverses`: machine code makes its launches when a sequence is reversed."""
         return self.entry_of(executable) is not None

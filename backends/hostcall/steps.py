@@ -58,6 +58,7 @@ class Launch:
 
     @property
     def row(self) -> dict[str, int]:
+        """Its words in the table of a sequence, by their names."""
         return {
             "record": address_of(self.record),
             "words": self.words.ctypes.data,
@@ -65,7 +66,7 @@ class Launch:
         }
 
     def go_on(self, code: int) -> None:
-        """Run the rest; raise what was reported."""
+        """Run the rest, where machine code stopped with such a code; raise what was reported."""
         self.about()
         if code:
             self.entry.goes_on(code)
@@ -95,11 +96,12 @@ class Mover:
 
     @property
     def row(self) -> dict[str, int]:
+        """Its words in the table of a sequence, by their names."""
         words = {} if self.words is None else {"words": self.words.ctypes.data, "word_count": len(self.words)}
         return {"mover": self.run, "moves": self.rows.ctypes.data, "move_count": self.count, **words}
 
     def go_on(self, code: int) -> object:
-        """Do them."""
+        """Make the moves, which machine code left with such a code."""
         return self.otherwise(code)
 
 
@@ -125,7 +127,7 @@ class Steps:
 
 
 def table(rows: Sequence[dict[str, int]], names: dict[str, int]) -> npt.NDArray[np.int64]:
-    """Rows of words."""
+    """Rows of words, each name -> word, as an array of shape (rows, names); a word that a row has not is 0."""
     return np.array([[row.get(name, 0) for name in names] for row in rows], np.int64).reshape(-1, len(names))
 
 

@@ -5,6 +5,8 @@ kept.py, object_cache.py           files on disk, and compiled kernels among the
 jit.py                             machine code of the host in this process
 room.py, memory_left.py            whether memory is left for what comes next
 own_size.py, bits.py               memory of one launch, scalar arguments as words
+launch_words.py, extents.py        what a launch hands over, and how many iterations its tasks have
+layouts.py                         where the adstacks of a launch's tasks are in the heap
 standing.py                        whose depths of adstacks stand
 leftovers.py                       what is given back once the device is idle
 

@@ -15,7 +15,7 @@ _PLAIN = 2.0**127
 
 
 def raw_bits(value: bool | int | float, dtype: DType) -> int:
-    """A scalar argument as the unsigned 64-bit integer whose first bytes are the value."""
+    """A scalar argument `value`, of the type `dtype`, as the unsigned 64-bit integer whose first bytes it is."""
     if type(value) is int and dtype.kind in "iu" and dtype.min <= value <= dtype.max:
         return value & (1 << 64) - 1
     if type(value) is float and dtype.kind == "f" and dtype.bits >= 32 and abs(value) < _PLAIN:
@@ -26,6 +26,6 @@ def raw_bits(value: bool | int | float, dtype: DType) -> int:
 
 
 def signed_bits(value: bool | int | float, dtype: DType) -> int:
-    """The same as a signed integer."""
+    """The bits of a scalar argument `value`, of the type `dtype`, as `raw_bits` gives them, as a signed integer."""
     bits = raw_bits(value, dtype)
     return bits - (1 << 64) if bits >> 63 else bits

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
@@ -21,6 +22,9 @@ from .object_cache import ObjectCache
 __all__ = [
     "LEVEL",
     "Library",
+    "accepted",
+    "emitted",
+    "generator",
     "host",
     "jit",
     "linked",
@@ -76,7 +80,20 @@ def target_machine() -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     name, features = host()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=LEVEL, jit=True)
+    return generator(LEVEL, name, features)
+
+
+def generator(level: int, name: str = "", features: str = "") -> llvm.TargetMachine:
+    """A code generator for this kind of machine.
+
+    Args:
+        level: how hard it tries, from 0 to 3.
+        name: the processor, as LLVM calls it; "" for any.
+        features: what the processor can do besides, as LLVM writes it.
+    """
+    with accepted():
+        target = llvm.Target.from_default_triple()
+        return target.create_target_machine(cpu=name, features=features, opt=level, jit=True)
 
 
 MOST_LIBRARIES: Final = 16
@@ -125,12 +142,26 @@ def parsed(text: str) -> llvm.ModuleRef:
     It has a context of its own: what LLVM makes for it, constants and types, would stay in that of the process.
     """
     room_for_text(text)
-    try:
+    with accepted(text):
         module = llvm.parse_assembly(text, context=llvm.create_context())
         module.verify()
+    return module
+
+
+@contextmanager
+def accepted(text: str = "") -> Iterator[None]:
+    """A block in which LLVM must do what it is asked for; otherwise InternalError, with the code, `text`."""
+    try:
+        yield
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
-    return module
+
+
+def emitted(machine: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
+    """An object with the machine code of a module, which is used up."""
+    with accepted():
+        image: bytes = machine.emit_object(module)
+    return image
 
 
 def pass_builder(machine: llvm.TargetMachine) -> llvm.PassBuilder:
@@ -142,28 +173,51 @@ def pass_builder(machine: llvm.TargetMachine) -> llvm.PassBuilder:
 
 
 def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Library:
-    """An object as a library: symbol -> address, of those asked for. Its code goes when it goes."""
+    """An object file as a library, whose code goes when it goes.
+
+    Args:
+        image: the contents of the object file.
+        symbols: names of functions to look up.
+        imports: name -> address, of functions that the code calls.
+
+    Raises:
+        AdstackMemoryError: if there is no memory for that.
+        InternalError: if LLVM refuses the object.
+    """
     room(_LINK_BYTES + _LINK_FACTOR * len(image), "linking machine code")
-    builder = llvm.JITLibraryBuilder().add_object_img(image)
-    for symbol in symbols:
-        builder.export_symbol(symbol)
-    for symbol, address in imports.items():
-        builder.import_symbol(symbol, address)
-    library: Library = builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
+    with accepted():
+        builder = llvm.JITLibraryBuilder().add_object_img(image)
+        for symbol in symbols:
+            builder.export_symbol(symbol)
+        for symbol, address in imports.items():
+            builder.import_symbol(symbol, address)
+        library: Library = builder.add_current_process().link(_LINKER.next(), f"adstack{next(_counter)}")
     return library
 
 
 def runtime_library(
     text: str, symbols: Sequence[str], cached: ObjectCache | None, imports: Mapping[str, int] = _NOTHING
 ) -> Library:
-    """A backend's own code, written as it should run: symbol -> address, of those asked for."""
+    """A backend's own code, written as it should run, as a library.
+
+    Args:
+        text: LLVM's assembly.
+        symbols: names of functions to look up.
+        cached: where machine code is kept; None to compile it anew.
+        imports: name -> address, of functions that the code calls.
+
+    Raises:
+        AdstackMemoryError: if there is no memory for that.
+        InternalError: if LLVM refuses the text.
+    """
     key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)
     if image is None:
         room_for_text(text, "compiling adstack's own code")
         target_machine()  # knows the target from here on
-        quick = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
-        image = quick.emit_object(llvm.parse_assembly(text, context=llvm.create_context()))
+        with accepted(text):
+            module = llvm.parse_assembly(text, context=llvm.create_context())
+        image = emitted(generator(0), module)
         if cached is not None and key is not None:
             cached.write(key, image)
     return linked(image, symbols, imports)

@@ -32,7 +32,7 @@ class Leftovers:
         return len(self._actions)
 
     def add(self, action: Callable[[], object]) -> None:
-        """Do this when it is safe. A forked process has no part in what its parent gave back."""
+        """Do the `action` when it is safe. A forked process has no part in what its parent gave back."""
         if os.getpid() != self._process:
             return
         self._actions.append(action)

@@ -14,13 +14,13 @@ __all__ = ["memory_left"]
 
 def memory_left(root: Path = Path("/")) -> int | None:
     """Bytes, or None where the system does not tell. `root` is the folder that has /proc and /sys."""
-    known = [left for left in (_system(root), *map(_group, _groups(root))) if left is not None]
-    return min(known, default=None)
+    amounts = [left for left in (_system(root), *map(_group, _groups(root))) if left is not None]
+    return min(amounts, default=None)
 
 
 def _system(root: Path) -> int | None:
     """What the system can give without swapping."""
-    for line in _text(root / "proc/meminfo").splitlines():
+    for line in _text(f"{root}/proc/meminfo").splitlines():
         name, _, rest = line.partition(":")
         if name == "MemAvailable":
             return int(rest.split()[0]) * 1024
@@ -29,7 +29,7 @@ def _system(root: Path) -> int | None:
 
 def _groups(root: Path) -> Iterator[Path]:
     """The folders of the control groups around this process that know of memory, in either version of them."""
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    for line in _text(f"{root}/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers or "memory" in controllers.split(","):
             top = root / "sys/fs/cgroup" / ("memory" if controllers else "")
@@ -43,20 +43,22 @@ def _group(folder: Path) -> int | None:
         ("memory.max", "memory.current", "file"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"),
     ):
-        most, taken = _text(folder / limit).strip(), _text(folder / used).strip()
-        if most.isdigit() and taken.isdigit():
-            return max(0, int(most) - int(taken) + _entry(folder / "memory.stat", cached))
+        most = _text(f"{folder}/{limit}").strip()
+        taken = _text(f"{folder}/{used}").strip() if most.isdigit() else ""
+        if taken.isdigit():
+            return max(0, int(most) - int(taken) + _entry(f"{folder}/memory.stat", cached))
     return None
 
 
-def _entry(path: Path, name: str) -> int:
-    entries = dict(line.split(" ", 1) for line in _text(path).splitlines() if " " in line)
-    return int(entries.get(name, "0"))
+def _entry(path: str, name: str) -> int:
+    rows = (line.split(" ", 1) for line in _text(path).splitlines() if line.startswith(f"{name} "))
+    return next((int(value) for _, value in rows), 0)
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     """What a file holds; nothing if it can't be read."""
     try:
-        return path.read_text()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except (OSError, ValueError):
         return ""

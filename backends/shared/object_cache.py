@@ -33,7 +33,7 @@ class ObjectCache:
 
     @staticmethod
     def key(*parts: str) -> str:
-        """The name of the entry that these texts decide."""
+        """The name of the entry that these texts, the `parts`, and adstack's version decide: hexadecimal digits."""
         digest = hashlib.sha256()
         for part in (VERSION, *parts):
             data = part.encode()
@@ -41,11 +41,11 @@ class ObjectCache:
         return digest.hexdigest()
 
     def read(self, key: str) -> bytes | None:
-        """The contents of an entry, or None if it is not there, damaged, or not safe to use."""
+        """The contents of the entry `key`, or None if it is not there, damaged, or not safe to use."""
         return kept.read(self.folder, _name(key))
 
     def write(self, key: str, body: bytes) -> None:
-        """Add an entry; where the folder can't be written, do nothing."""
+        """Add an entry `key` with the contents `body`; where the folder can't be written, do nothing."""
         kept.write(self.folder, _name(key), body)
         if key.startswith("00"):  # once in 256 writes
             self.trim()

@@ -47,7 +47,10 @@ class Outside:
         self._watches: list[_Watch] = []
 
     def watch(self, record: Array, sites: Sequence[Site], owner: object) -> None:
-        """Look at a record from now on. Whoever calls keeps its memory for as long as the array is alive."""
+        """Look at a record of errors at such sites from now on, for as long as its owner lives.
+
+        Whoever calls keeps its memory for as long as the array is alive.
+        """
         self._watches.append(_Watch(record, sites, weakref.ref(owner)))
 
     @property

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from adstack.errors import (
     AdstackAssertionError,
@@ -19,28 +20,28 @@ from adstack.errors import (
 )
 from adstack.ir.location import Loc
 from adstack.ir.structure import Place
-from adstack.ir.texts import Format, Part, parts_of
+from adstack.ir.texts import Format, Part, local_array, parts_of
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.adstacks.layout import TaskHeap
 
 from .sites import Site
 
-__all__ = ["check_room", "failure", "number", "outgrown", "overflow_error", "printed", "written"]
+__all__ = ["check_room", "failure", "number", "outgrown", "overflow_error", "printed", "taken_prints", "written"]
 
 _SMALLER = "make the array smaller, lower ad_stack_size, or use fewer threads (cpu_max_num_threads)"
 _WORD = (1 << 64) - 1
 
 
 def number(bits: int, dtype: DType) -> np.generic:
-    """A recorded argument, a word of 64 bits with or without a sign, as a numpy scalar."""
+    """A recorded argument of a type, given by its `bits`, a word of 64 with or without a sign, as a numpy scalar."""
     raw = struct.pack("<Q", bits & _WORD)[: dtype.size]
     scalar: np.generic = np.frombuffer(raw, dtype.numpy)[0]
     return scalar
 
 
 def written(value: np.generic) -> str:
-    """A number as Python prints it: a float with as few digits as give it back in its own precision."""
+    """A number as Python prints it: a float `value` with as few digits as give it back in its own precision."""
     return repr(float(str(value))) if isinstance(value, np.floating) else str(value)
 
 
@@ -56,7 +57,7 @@ def formatted(value: np.generic, part: Part) -> str:
 
 
 def filled(parts: Iterable[Part], values: Iterable[np.generic]) -> str:
-    """A text with its values."""
+    """A text of parts, in which each that is no string stands for the next of the values."""
     numbers = iter(values)
     return "".join(part if isinstance(part, str) else formatted(next(numbers), part) for part in parts)
 
@@ -67,12 +68,18 @@ def listed(numbers: Iterable[object]) -> str:
 
 
 def printed(site: Site, bits: Sequence[int]) -> str:
-    """The text of a `print`."""
+    """The text of a `print`: of a site, and the bits of its arguments."""
     return filled(site.parts, (number(b, t) for b, t in zip(bits, site.types, strict=False)))
 
 
 def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tuple[int, ...]]) -> AdstackError:
-    """The error that a record stands for."""
+    """The error that a record stands for.
+
+    Args:
+        sites: what may be reported.
+        record: a flag, the number of a site, the indices of the iteration, and arguments, each a word of 64 bits.
+        extents: place name -> extents, in the launch.
+    """
     site = sites[record[1]]
     words = zip(record[2:], (*site.indices, *site.types), strict=False)
     numbers = [number(bits, dtype) for bits, dtype in words]
@@ -81,11 +88,12 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
     loc = site.loc if site.loc.line else None
     if site.kind == "bounds":
         assert site.place is not None
-        index, told = values[: site.place.rank], values[site.place.rank :]
-        limits: Sequence[object] = told or _extents(site.place, extents)
+        index, limits_read = values[: site.place.rank], values[site.place.rank :]
+        limits: Sequence[object] = limits_read or _extents(site.place, extents)
         return _bounds(_label(site.place), index, limits, loc, where)
     if site.kind == "local":
-        return _bounds("a local array", values, (int(site.message),), loc, where)
+        length, _, name = site.message.partition(" ")
+        return _bounds(local_array(name), values, (int(length),), loc, where)
     if site.kind == "memory":
         return AdstackMemoryError(f"no memory for the local arrays or stacks of a kernel{where}", loc=loc, do=_SMALLER)
     if site.kind == "slots":
@@ -105,7 +113,7 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
 
 
 def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverflowError:
-    """The error that an overflow record (site + 1, capacity, depth) stands for."""
+    """The error that an overflow record (site + 1, capacity, depth), whose site is one of `sites`, stands for."""
     site, (_, capacity, wanted) = sites[record[0] - 1], record
     return AdstackOverflowError(
         f"Adstack overflow in {site.task}: a stack of capacity {capacity} was pushed {wanted} deep",
@@ -121,8 +129,8 @@ def _label(place: Place) -> str:
 
 def _extents(place: Place, extents: dict[str, tuple[int, ...]]) -> Sequence[int]:
     """Those that are known when compiling, or of the last launch."""
-    known = [extent for extent in place.shape if extent is not None]
-    return known if len(known) == place.rank else extents[place.name]
+    fixed = [extent for extent in place.shape if extent is not None]
+    return fixed if len(fixed) == place.rank else extents[place.name]
 
 
 def _bounds(what: str, index: Sequence[object], extents: Sequence[object], loc: Loc | None, where: str) -> AdstackError:
@@ -154,10 +162,45 @@ def check_room(kernel: str, use: TaskUse, heap: TaskHeap, capacities: Sequence[i
 
 
 def outgrown(kernel: str, task: str, what: str, room: int, loc: SourceSpan | None) -> AdstackStaleBoundError:
-    """The error for a graph whose adstacks are too small now."""
+    """The error for a graph whose adstacks are too small now.
+
+    Args:
+        kernel: its name.
+        task: the name of the task whose adstacks they are.
+        what: what the task needs, in words.
+        room: how much there was room for.
+        loc: where in the program; None if that is not known.
+    """
     return AdstackStaleBoundError(
         f"{kernel}, in a graph: a loop bound has grown since the graph was captured: in {task} {what}, "
         f"and there was room for {room}",
         loc=loc if loc is not None and loc.line else None,
         do="capture the graph again: renew() it, or record it anew",
     )
+
+
+def taken_prints(name: str, sites: Sequence[Site], words: npt.NDArray[np.uint64]) -> str:
+    """What a launch that is over has printed, in the order in which it came; the record is empty then.
+
+    Args:
+        name: of the program.
+        sites: of the program.
+        words: how many words are taken, how many there may be, and these: of each print its site and its arguments.
+
+    Raises:
+        AdstackRuntimeError: the launch printed more than there is room for.
+    """
+    taken, room = int(words[0]), int(words[1])
+    words[0] = 0
+    if taken > room:
+        raise AdstackRuntimeError(
+            f"{name} printed more than fits: {8 * taken} bytes of numbers in one launch, with room for {8 * room}",
+            do="print from fewer iterations",
+        )
+    numbers, texts, at = words[2 : 2 + taken].tolist(), list[str](), 0
+    while at < len(numbers):
+        site = sites[numbers[at]]
+        end = at + 1 + len(site.types)
+        texts.append(printed(site, numbers[at + 1 : end]))
+        at = end
+    return "".join(texts)

@@ -17,7 +17,7 @@ __all__ = ["room"]
 
 
 def room(size: int, what: str) -> None:
-    """Raise AdstackMemoryError if there are not so many bytes for something."""
+    """Raise AdstackMemoryError if there is no memory for `size` bytes; `what` says what they are for."""
     left = memory_left()
     if left is not None and size > left:
         raise _short(size, what, f"{left} are left")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adstack.ir.location import Loc
-from adstack.ir.structure import Place
+from adstack.ir.structure import Place, Value
 from adstack.ir.texts import Part
 from adstack.ir.types import DType
 
-__all__ = ["Site", "record_words"]
+__all__ = ["Site", "local_site", "record_words"]
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Site:
 
     Attributes:
         kind: "bounds", "local", "trap", "assert", "print", "stack", "memory", "slots" or "loops".
-        message: the trap's or assert's message; the length of a local array, or the slots of a thread's adstack; the
-            variable that a stack keeps.
+        message: the trap's or assert's message; the length of a local array and, after a space, its name if it has one;
+            the slots of a thread's adstack; the variable that a stack keeps.
         loc: where it stands.
         types: of the arguments that the record holds; of a place's access, its indices, then the extents if they differ
             from launch to launch.
@@ -38,6 +38,11 @@ class Site:
     place: Place | None = None
     indices: tuple[DType, ...] = ()
     task: str = ""
+
+
+def local_site(array: Value, length: int, loc: Loc, types: tuple[DType, ...]) -> Site:
+    """The place, at `loc`, of an access to an array of a thread: its length, and the types of what is reported."""
+    return Site("local", f"{length} {array.name}".rstrip(), loc, types)
 
 
 def record_words(sites: Sequence[Site]) -> int:

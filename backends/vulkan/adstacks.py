@@ -1,29 +1,14 @@
-"""Adstacks in the heap: how many threads have rows, and where, when a task is dispatched.
-
-A thread is a lane, and there are no more lanes than threads are dispatched: each takes several iterations, one after
-another, in the same rows. Where only some iterations push, threads take a lane when they come to one, and there are as
-many as such iterations. Where memory is short, fewer threads run.
-"""
+"""The adstack heap of a device: memory that stays as long as what is being recorded may use it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
-
-from adstack.backends.codegen_spirv.rows import HeapWords
-from adstack.ir.structure import Program
 from adstack.ir.types import u8
-from adstack.runtime.adstacks.budget import current
-from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, least, touched, uncountable
-from adstack.runtime.adstacks.layout import Placement
+from adstack.runtime.adstacks.heap import Heap
 
 from .layout import Memory
 from .stream import Stream
 
-__all__ = ["Layouts", "StreamClock", "device_heap"]
-
-_MARGIN: Final = 8
-"""Bytes per lane that are there in any case: what is looked up in a stack without slots is somewhere."""
+__all__ = ["StreamClock", "device_heap"]
 
 
 class StreamClock:
@@ -37,102 +22,15 @@ class StreamClock:
         return self._stream.batch
 
     def finished(self) -> int:
+        """The number of the last batch that is done."""
         self._stream.device.look()
         return self._stream.device.finished
 
     def wait(self, number: int) -> None:
+        """Wait until the batch of that `number` is done."""
         self._stream.wait(number)
 
 
 def device_heap(memory: Memory, stream: Stream) -> Heap:
     """The adstack heap of a device."""
     return Heap(lambda size: memory.piece(u8, (size,)), memory.free, StreamClock(stream))
-
-
-class Layouts:
-    """Where the adstacks of a program's tasks are.
-
-    Args:
-        program: what runs.
-        heaps: the words of its tasks.
-        heap: the device's.
-        limit: bytes that the heap may take; 0 for no limit.
-        most: bytes that the device binds as one heap; 0 where it is reached by addresses.
-
-    Attributes:
-        uses: what was laid out last, by the number of the task.
-        threads, running: for how many threads that was, and how many run then.
-    """
-
-    def __init__(self, program: Program, heaps: dict[int, HeapWords], heap: Heap, limit: int, most: int = 0) -> None:
-        self._program, self._heaps, self._heap, self._limit, self._most = program, heaps, heap, limit, most
-        self.uses: dict[int, TaskUse] = {}
-        self.threads: dict[int, int] = {}
-        self.running: dict[int, int] = {}
-        self._asked: dict[int, tuple[int, Sequence[int], Any]] = {}
-
-    def stands(self, number: int, threads: int, depths: Sequence[int]) -> bool:
-        """Whether a task has been laid out for so many threads and these depths, and the heap is what it was."""
-        asked = self._asked.get(number)
-        return asked is not None and asked[0] == threads and asked[1] == depths and asked[2] is self._heap.storage
-
-    def needs_depths(self, number: int) -> bool:
-        """Whether a task's capacities are computed by sizers."""
-        return any(group.depth is not None for group in self._heaps[number].heap.groups)
-
-    def lay_out(self, number: int, threads: int, depths: Sequence[int]) -> list[int]:
-        """Make room for up to so many threads; the task's words.
-
-        HeapLimit if there is not even room for one.
-        """
-        placement = self.place(number, depths)
-        stride = placement.stride + max(placement.beyond, _MARGIN)
-        wanted = self._heaps[number].heap.lanes(threads, depths)
-        lanes = self._heap.room(stride, wanted, least(self._limit, self._most))
-        if not lanes:
-            raise self._limit_reached(number, stride)
-        name = self._program.tasks[number].name
-        use = TaskUse(name, placement.capacities, placement.stride, 1, lanes, lanes * stride, wanted)
-        self.uses[number] = use
-        storage: Any = self._heap.storage
-        self.threads[number] = threads
-        self.running[number] = running = threads if lanes == wanted else lanes
-        if lanes == wanted:
-            self._asked[number] = threads, depths, storage
-        else:  # there may be more room next time
-            self._asked.pop(number, None)
-        return [storage.address, lanes, running, 0, *placement.bases, *placement.capacities]
-
-    def check(self, depths: Sequence[int]) -> None:
-        """Before anything runs, look whether every task can, as far as its depths are constants."""
-        limit = current().heap_limit(least(self._limit, self._most))
-        for number in self._heaps:
-            if limit and not self.needs_depths(number):
-                placement = self.place(number, depths)
-                stride = placement.stride + max(placement.beyond, _MARGIN)
-                if stride > limit:
-                    raise self._limit_reached(number, stride, reached=0)
-
-    def _limit_reached(self, number: int, stride: int, reached: int | None = None) -> HeapLimit:
-        loc = self._heaps[number].heap.groups[0].stacks[0].loc
-        before = self._program.tasks[: number if reached is None else reached]
-        return HeapLimit(
-            self._program.name,
-            self._program.tasks[number].name,
-            stride,
-            self._limit,
-            number=number,
-            most=self._most,
-            touched=touched(before),
-            loc=loc if loc.line else None,
-        )
-
-    def place(self, number: int, depths: Sequence[int]) -> Placement:
-        """Where the adstacks of a task would be with these depths."""
-        layout = self._heaps[number].heap
-        placement = layout.place(depths)
-        for group, capacity in zip(layout.groups, placement.capacities, strict=True):
-            if capacity >= UNCOUNTABLE:
-                loc = group.stacks[0].loc
-                raise uncountable(self._program.name, self._program.tasks[number].name, loc if loc.line else None)
-        return placement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from adstack.backends.codegen_spirv.memory import HEAP, PRINT, RECORD, WORDS, buffer_of
 from adstack.backends.codegen_spirv.tasks import Shader
@@ -15,7 +15,7 @@ from adstack.runtime.adstacks.heap import Heap
 from .capability import Physical
 from .descriptors import Sets
 from .device import Device
-from .driver.api import ffi
+from .driver.api import Handle, ffi
 from .driver.pipeline import Pipeline
 from .layout import Block, Memory, Piece
 from .stream import Stream
@@ -28,12 +28,13 @@ _NOTHING: Final = (None, None, 0)
 class BoundStream(Stream):
     """A stream whose dispatches have a descriptor set each."""
 
-    def __init__(self, device: Device, memory: Memory, layout: Any, sets: Sets) -> None:
+    def __init__(self, device: Device, memory: Memory, layout: Handle, sets: Sets) -> None:
         super().__init__(device, memory, layout)
         self.sets = sets
         self._handed = ffi().new("VkDescriptorSet *")
 
     def bind(self, pipeline: Pipeline, blocks: tuple[Block, ...]) -> None:
+        """See `Stream.bind`."""
         self.hand(pipeline, self.sets.of(blocks))
 
     def set_of(self, blocks: tuple[Block, ...]) -> int:
@@ -46,13 +47,14 @@ class BoundStream(Stream):
         (block,) = {batch.arena.block for batch in self._batches}
         return block
 
-    def hand(self, pipeline: Pipeline, found: int) -> None:
-        """Have the next dispatch find what a descriptor set binds."""
-        if found != self.state.set:
+    def hand(self, pipeline: Pipeline, descriptors: int) -> None:
+        """Have the next dispatch, of a pipeline, find what a descriptor set, by its handle, binds."""
+        if descriptors != self.state.set:
             self.record()  # what waits to be recorded has another set
-            self.state.set, self.state.layout = found, pipeline.layout
+            self.state.set, self.state.layout = descriptors, pipeline.layout
 
     def record(self) -> None:
+        """See `Stream.record`."""
         state = self.state
         if state.pipeline:
             self.layout = ffi().cast("VkPipelineLayout", state.layout)
@@ -70,7 +72,16 @@ class BoundStream(Stream):
 
 
 def check_count(physical: Physical, program: Program, shaders: Sequence[Shader]) -> None:
-    """An error if a task uses more buffers than the device binds at the same time."""
+    """Refuse a program that the device can't bind the buffers of.
+
+    Args:
+        physical: the device, with its limits.
+        program: the program, for the names of its places.
+        shaders: its tasks, each with the buffers that it uses.
+
+    Raises:
+        BackendUnavailableError: a task uses more buffers than the device binds at the same time.
+    """
     most = physical.limits["buffers"]
     for shader in shaders:
         count = len(shader.buffers)
@@ -118,7 +129,7 @@ class Binder:
         self._known: dict[int, tuple[Block, Mapping[str, Piece], int]] = {}
 
     def check(self, words: Piece, storages: Mapping[str, Piece]) -> None:
-        """Before anything of a launch runs, an error if some memory of it is too large to be bound."""
+        """Before anything of a launch runs, AdstackMemoryError if some memory of it is too large to be bound."""
         if storages is self._checked and not words.own:
             return
         pieces = {buffer: self._piece(buffer, words, storages) for buffer in (WORDS, *self._places)}
@@ -133,9 +144,9 @@ class Binder:
         self._checked = storages
 
     def bind(self, pipeline: Pipeline, words: Piece, storages: Mapping[str, Piece]) -> None:
-        """Have the next dispatch, of one task of a launch, find its buffers."""
-        block, known, number = self._known.get(id(pipeline), _NOTHING)
-        if block is not words.block or known is not storages:
+        """Have the next dispatch, of the `pipeline` of one task of a launch, find the launch's buffers."""
+        block, bound, number = self._known.get(id(pipeline), _NOTHING)
+        if block is not words.block or bound is not storages:
             number = self._set(pipeline, words, storages)
             if HEAP not in pipeline.buffers:  # which may be elsewhere the next time
                 self._known[id(pipeline)] = words.block, storages, number

@@ -1,7 +1,7 @@
 """What a Vulkan device offers, which one is taken, and what this backend does not do.
 
-ADSTACK_VULKAN_DEVICE names the device to take: its number, or a part of its name. Without it a discrete GPU is
-preferred to an integrated one, and any GPU to a driver that runs on the processor.
+`init(device=...)`, or else ADSTACK_VULKAN_DEVICE, names the device to take: its number, or a part of its name. Without
+it a discrete GPU is preferred to an integrated one, and any GPU to a driver that runs on the processor.
 
 Memory is reached by buffer device addresses where the device has them; ADSTACK_VULKAN_ADDRESSES=0 does without them.
 """
@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from adstack.backends.codegen_spirv.assembly.opcodes import Capability
 from adstack.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 
-from .driver.api import Missing, ffi, lib, loader
+from .driver.api import Handle, Missing, ffi, lib, loader
 from .driver.features import BY_ADDRESS, CONTROLS, extensions_of, feature_chain, feature_names, limits_of
 from .driver.instance import LAYER, Instance, instance
 from .driver.lavapipe import ADDRESSES
 
-__all__ = ["GAPS", "Physical", "chosen", "devices", "offered", "probe"]
+__all__ = ["GAPS", "Physical", "chosen", "device_names", "devices", "offered", "probe"]
 
 GAPS: tuple[tuple[str, str], ...] = ()
 """(rule or case, reason) of what is not there."""
@@ -56,7 +55,7 @@ class Physical:
         limits: sizes by name.
     """
 
-    handle: Any
+    handle: Handle
     number: int
     name: str
     driver: str
@@ -131,20 +130,32 @@ def devices() -> list[Physical] | Missing:
     return [_examined(handle, number) for number, handle in enumerate(handles)]
 
 
-def chosen() -> Physical | Missing:
-    """The device to take, or why there is none."""
+def device_names() -> list[str]:
+    """The devices that Vulkan lists, by number."""
+    physical = devices()
+    return [] if isinstance(physical, tuple) else [device.name for device in physical]
+
+
+def chosen(wanted: str = "") -> Physical | Missing:
+    """The device to take, or why there is none.
+
+    Args:
+        wanted: its number or a part of its name; "" leaves the choice to the environment.
+    """
     physical = devices()
     if isinstance(physical, tuple):
         return physical
     if not physical:
         return "Vulkan lists no device", "install a driver: on Debian, mesa-vulkan-drivers has one for every processor"
-    wanted = os.environ.get(VARIABLE)
+    asked = f"device={wanted!r} was asked for"
+    if not wanted and (wanted := os.environ.get(VARIABLE, "").strip()):
+        asked = f"{VARIABLE} is {wanted!r}"
     fitting = (
         _matching(physical, wanted) if wanted else sorted(physical, key=lambda d: _PREFERRED.index(min(d.kind, 4)))
     )
     names = ", ".join(f"{d.number}: {d.name}" for d in physical)
     if not fitting:
-        return f"{VARIABLE} is {wanted!r}, and no device has that number or name", f"choose one of {names}"
+        return f"{asked}, and no device has that number or name", f"choose one of {names}"
     for device in fitting:
         if not device.missing:
             return device
@@ -153,16 +164,16 @@ def chosen() -> Physical | Missing:
     return f"{device.name} ({device.driver}) lacks {lacking}", f"update its driver, or choose another of {names}"
 
 
-def _matching(found: Sequence[Physical], wanted: str) -> list[Physical]:
+def _matching(candidates: Sequence[Physical], wanted: str) -> list[Physical]:
     if wanted.isdigit():
-        return [device for device in found if device.number == int(wanted)]
-    return [device for device in found if wanted.lower() in device.name.lower()]
+        return [device for device in candidates if device.number == int(wanted)]
+    return [device for device in candidates if wanted.lower() in device.name.lower()]
 
 
-def probe() -> Probe:
-    """What the chosen device can do, or why none can be used."""
-    device = chosen()
-    return Unavailable("vulkan", *device) if isinstance(device, tuple) else offered(device)
+def probe(device: str = "") -> Probe:
+    """What the chosen device can do, or why none can be used; see `chosen`."""
+    physical = chosen(device)
+    return Unavailable("vulkan", *physical) if isinstance(physical, tuple) else offered(physical)
 
 
 def offered(device: Physical) -> Capabilities:
@@ -184,6 +195,7 @@ def offered(device: Physical) -> Capabilities:
         shortcuts=True,
         claims=True,
         holds=True,
+        gathers=True,
         sums=SUMS if SUBGROUPS in device.features else SUMS[:-1],
         wide_atomics="shaderBufferInt64Atomics" in device.features,
         dtypes=device.dtypes,
@@ -199,11 +211,11 @@ def _way(device: Physical) -> str:
     return f"by bindings of storage buffers: at most {most} in a task, each of at most {size} bytes"
 
 
-def _controls(found: frozenset[str]) -> str:
+def _controls(candidates: frozenset[str]) -> str:
     """What the device declares of its floats, in a few words."""
     words: dict[str, list[str]] = {}
     for name in CONTROLS:
-        if name in found:
+        if name in candidates:
             what, _, bits = name.removeprefix("shader").partition("Float")
             words.setdefault(what, []).append(bits)
     return ", ".join(f"{what} of {'/'.join(bits)} bits" for what, bits in words.items()) or "none"
@@ -229,9 +241,9 @@ def _examined(handle: object, number: int) -> Physical:
         features.discard(BY_ADDRESS)
     groups = ffi().new("VkPhysicalDeviceVulkan11Properties *", {"sType": 50})
     more = ffi().new("VkPhysicalDeviceVulkan12Properties *", {"sType": 52, "pNext": groups})
-    whole = ffi().new("VkPhysicalDeviceProperties2 *")
-    whole.sType, whole.pNext = 1000059001, more
-    lib().vkGetPhysicalDeviceProperties2(handle, whole)
+    properties = ffi().new("VkPhysicalDeviceProperties2 *")
+    properties.sType, properties.pNext = 1000059001, more
+    lib().vkGetPhysicalDeviceProperties2(handle, properties)
     controls = frozenset(n for n in CONTROLS if getattr(more, n))
     operations = groups.subgroupSupportedOperations & _BASIC_VOTE_ARITHMETIC
     if groups.subgroupSupportedStages & _COMPUTE and operations == _BASIC_VOTE_ARITHMETIC:

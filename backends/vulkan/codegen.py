@@ -19,7 +19,13 @@ _GROUPS: Final = 2048
 
 
 def emit_module(program: Program, traits: Traits, *, debug: bool) -> Emitted:
-    """Every task's shader."""
+    """The shaders of a program.
+
+    Args:
+        program: the program.
+        traits: what the device can do.
+        debug: with checks of bounds, of operands, and of assertions.
+    """
     return emit_program(program, traits, debug=debug, local_size=LOCAL_SIZE)
 
 

@@ -7,17 +7,18 @@ import weakref
 from functools import partial
 from typing import Final
 
+from adstack.backends.shared.extents import Extent
+from adstack.backends.shared.layouts import Layouts
 from adstack.errors import BackendUnavailableError
+from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Program
 from adstack.ir.types import DType, u64
 from adstack.runtime.protocol.backend import Capabilities
 from adstack.runtime.protocol.options import Options
 
-from .adstacks import Layouts
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module
 from .executable import OVERFLOW, Executable
-from .hostcode.extents import Extent
 from .layout import Piece, mapped
 from .records import add_records
 from .shared import Shared
@@ -40,7 +41,7 @@ class Compiler:
         self._common, self._capabilities, self._most = common, capabilities, most
 
     def compile(self, program: Program, options: Options) -> Executable:
-        """Make the program runnable; BackendUnavailableError if the device does not keep an element type in memory."""
+        """See `Backend.compile`; BackendUnavailableError if the device does not keep an element type in memory."""
         with self._common.lock:
             self._common.tidy()
             return self._compile(program, options)
@@ -91,7 +92,7 @@ class Compiler:
 
     def _look_ahead(self, executable: Executable) -> None:
         """Work out what is the same in every launch."""
-        draws = any(op.name == "random" for task in executable.program.tasks for op in task.body.walk())
+        draws = any(op.opdef is RANDOM for task in executable.program.tasks for op in task.body.walk())
         arrays = any(place.kind == "ndarray" for place in executable.program.places.values())
         context = executable.context
         executable.repeats = not (context.params or context.depths or context.heaps or draws or arrays)

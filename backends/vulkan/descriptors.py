@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from .device import Device
-from .driver.api import check, ffi
+from .driver.api import Handle, check, ffi
 from .layout import Block
 
 __all__ = ["Sets"]
@@ -30,7 +30,7 @@ class Sets:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._layouts: dict[int, Any] = {}
+        self._layouts: dict[int, Handle] = {}
         self._made: dict[tuple[Block, ...], int] = {}
         self._users: dict[Block, set[tuple[Block, ...]]] = {}
         self._spare: dict[int, list[int]] = {}
@@ -38,8 +38,8 @@ class Sets:
 
     def of(self, blocks: tuple[Block, ...]) -> int:
         """The set that binds these blocks, its handle as a number."""
-        known = self._made.get(blocks)
-        return self._make(blocks) if known is None else known
+        descriptor_set = self._made.get(blocks)
+        return self._make(blocks) if descriptor_set is None else descriptor_set
 
     def in_use(self) -> int:
         """How many sets bind blocks."""
@@ -88,7 +88,7 @@ class Sets:
         check(vk["vkAllocateDescriptorSets"](handle, about, sets), "make descriptor sets")
         return [int(ffi().cast("uintptr_t", one)) for one in sets]
 
-    def layout(self, count: int) -> Any:
+    def layout(self, count: int) -> Handle:
         """Of sets with so many buffers."""
         if count not in self._layouts:
             one = {"descriptorType": _STORAGE_BUFFER, "descriptorCount": 1, "stageFlags": _COMPUTE_STAGE}
@@ -102,9 +102,13 @@ class Sets:
             self._layouts[count] = layout[0]
         return self._layouts[count]
 
-    def _write(self, made: int, blocks: Sequence[Block]) -> None:
+    def _write(self, descriptor_set: int, blocks: Sequence[Block]) -> None:
         infos = ffi().new("VkDescriptorBufferInfo[]", [(block.buffer, 0, _WHOLE) for block in blocks])
-        write = {"sType": 35, "dstSet": ffi().cast("VkDescriptorSet", made), "descriptorType": _STORAGE_BUFFER}
+        write = {
+            "sType": 35,
+            "dstSet": ffi().cast("VkDescriptorSet", descriptor_set),
+            "descriptorType": _STORAGE_BUFFER,
+        }
         more = {"descriptorCount": len(blocks), "pBufferInfo": infos}
         writes = ffi().new("VkWriteDescriptorSet *", {**write, **more})
         self._device.vk["vkUpdateDescriptorSets"](self._device.handle, 1, writes, 0, ffi().NULL)

@@ -6,14 +6,13 @@ import atexit
 import os
 import time
 from collections.abc import Callable
-from typing import Any
 
 from adstack.errors import AdstackRuntimeError, InternalError
 from adstack.runtime.threads.interrupts import let_interrupt, uninterrupted
 from adstack.runtime.threads.processes import forked
 
 from .capability import Physical
-from .driver.api import check, ffi, lib
+from .driver.api import Handle, check, ffi, lib
 from .driver.features import FLOAT_ATOMICS, extensions_of, feature_chain, feature_names
 from .driver.instance import Instance, instance
 
@@ -50,8 +49,8 @@ class Device:
         spin_seconds: for how long a waiting thread polls before it sleeps; 0 where the device is the processor.
     """
 
-    def __init__(self, physical: Physical, made: Instance) -> None:
-        self.physical, self.instance = physical, made
+    def __init__(self, physical: Physical, instance: Instance) -> None:
+        self.physical, self.instance = physical, instance
         self.process = os.getpid()
         family = _compute_family(physical.handle)
         self.family = family
@@ -70,7 +69,7 @@ class Device:
 
     # ---- submitting and waiting
 
-    def _timeline(self) -> Any:
+    def _timeline(self) -> Handle:
         kind = ffi().new("VkSemaphoreTypeCreateInfo *", {"sType": 1000207002, "semaphoreType": 1})
         info = ffi().new("VkSemaphoreCreateInfo *", {"sType": 9, "pNext": kind})
         semaphore = ffi().new("VkSemaphore *")
@@ -103,8 +102,8 @@ class Device:
         self._target = ffi().new("uint64_t *")
         self._wait.pValues = self._target
 
-    def submit(self, commands: Any) -> int:
-        """Hand over a command buffer; the number of the batch that it is."""
+    def submit(self, commands: Handle) -> int:
+        """Hand over a command buffer; the number of the batch that it is. It raises an error in a forked process."""
         if os.getpid() != self.process:
             raise forked("Vulkan")
         with uninterrupted():
@@ -158,7 +157,7 @@ class Device:
         self.finished = max(self.finished, self._reached())
 
     def later(self, batch: int, action: Callable[[], None]) -> None:
-        """Do something once a batch is done; at once if it is."""
+        """Do the `action` once a batch, by its number, is done; at once if it is."""
         if batch <= self.finished:
             action()
         else:
@@ -198,7 +197,7 @@ def _compute_family(handle: object) -> int:
     raise AdstackRuntimeError("the Vulkan device has no queue that computes", do="choose another device")
 
 
-def _logical(physical: Physical, family: int) -> Any:
+def _logical(physical: Physical, family: int) -> Handle:
     extensions = extensions_of(physical.handle)
     chain = feature_chain(extensions)
     for holder, group in zip([chain[0].features, *chain[1:]], feature_names(extensions), strict=True):
@@ -219,6 +218,6 @@ def _logical(physical: Physical, family: int) -> Any:
     return device[0]
 
 
-def _function(device: Any, name: str) -> Any:
+def _function(device: Handle, name: str) -> Handle:
     address = lib().vkGetDeviceProcAddr(device, name.encode())
     return ffi().cast(f"PFN_{name}", address)

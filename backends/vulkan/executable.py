@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from adstack.backends.codegen_spirv.context import Context
 from adstack.backends.codegen_spirv.tasks import Emitted
-from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
-from adstack.backends.shared.sites import Site
+from adstack.backends.shared.extents import Extent
+from adstack.backends.shared.launch_words import Context
+from adstack.backends.shared.layouts import Layouts
+from adstack.backends.shared.reports import failure, outgrown, overflow_error, taken_prints
 from adstack.backends.shared.standing import Repeatable
-from adstack.errors import AdstackError, AdstackRuntimeError
+from adstack.errors import AdstackError
 from adstack.ir.structure import Program
 from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.protocol.options import Options
 
-from .adstacks import Layouts
 from .bound import Binder
 from .driver.pipeline import Pipeline
-from .hostcode.extents import Extent
 from .layout import Piece, mapped
 from .shortcuts import Launcher
 
@@ -156,24 +155,6 @@ class Executable(Repeatable):
         return outgrown(name, site.task, f"{overflow[2]} values have to be kept", overflow[1], site.loc)
 
     def show(self) -> None:
-        """Print what the last launch, which is over, has printed."""
+        """Print what the last launch, which is over, has printed; AdstackRuntimeError if that was too much to keep."""
         assert self.prints is not None
-        view = mapped(self.prints)
-        taken = int(view[0])
-        view[0] = 0
-        if taken > PRINT_WORDS:
-            raise AdstackRuntimeError(
-                f"{self.program.name} printed more than fits: {8 * taken} bytes of numbers in one launch, with "
-                f"room for {8 * PRINT_WORDS}",
-                do="print from fewer iterations",
-            )
-        print("".join(_texts(self.emitted.sites, view[2 : 2 + taken].tolist())), end="")
-
-
-def _texts(sites: Sequence[Site], words: Sequence[int]) -> Iterator[str]:
-    """What was printed, in the order in which it came: each text is a site and its arguments."""
-    at = 0
-    while at < len(words):
-        site = sites[words[at]]
-        yield printed(site, words[at + 1 : at + 1 + len(site.types)])
-        at += 1 + len(site.types)
+        print(taken_prints(self.program.name, self.emitted.sites, mapped(self.prints)), end="")

@@ -14,16 +14,17 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.reports import check_room
+from adstack.ir.ops import RANDOM
 from adstack.ir.types import u8
 from adstack.runtime.adstacks.heap import Heap, Storage, TaskUse
 from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.threads.processes import DeviceLock
 
-from .driver.api import check, ffi
+from .driver.api import Handle, check, ffi
 from .driver.pipeline import PUSHED, Pipeline
 from .executable import Executable
 from .hostcode.state import State
@@ -82,7 +83,7 @@ class Part:
         """Whether it can be done again without Python."""
         executable = self.executable
         return not executable.waits and not any(
-            op.name == "random" for task in executable.program.tasks for op in task.body.walk()
+            op.opdef is RANDOM for task in executable.program.tasks for op in task.body.walk()
         )
 
 
@@ -157,7 +158,7 @@ class Graphs:
     ) -> None:
         self.memory, self.stream, self.heap, self._lock = memory, stream, heap, lock
         self._unread, self._most, self._leftovers = unread, most, leftovers
-        self._pool: Any = None
+        self._pool: Handle = None
         self._recording = _Recording()
 
     # ---- keeping
@@ -168,18 +169,18 @@ class Graphs:
         return self._recording.parts is not None
 
     def step(self, pipeline: Pipeline, groups: int) -> None:
-        """A task of a launch is dispatched."""
+        """A task of a launch, a pipeline, is dispatched with so many workgroups."""
         self._recording.steps.append((pipeline, groups))
 
     def note(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> None:
-        """All of it is."""
+        """All tasks of a launch, of an executable on such scalar arguments and memory, are dispatched."""
         recording = self._recording
         assert recording.parts is not None
         steps, recording.steps = recording.steps, []
         recording.parts.append(Part.of(executable, scalars, bindings, steps))
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
-        """Run, and keep what was launched; None if that was not a plain launch of each of these."""
+        """See `Capturing.capture`."""
         recording, parts = self._recording, list[Part]()
         recording.parts, recording.steps = parts, []
         try:
@@ -231,7 +232,7 @@ class Graphs:
         return True
 
     def resize(self, graph: Graph, number: int) -> None:
-        """Compute the depths of a launch's adstacks from memory as it is; AdstackStaleBoundError if one has no room."""
+        """See `Capturing.resize`: depths are computed from memory as it is."""
         part = graph.parts[number]
         depths = self._measured(part)
         executable = part.executable
@@ -260,7 +261,7 @@ class Graphs:
 
     # ---- command buffers
 
-    def commands(self) -> Any:
+    def commands(self) -> Handle:
         """A command buffer."""
         vk, handle = self.stream.device.vk, self.stream.device.handle
         if self._pool is None:
@@ -275,7 +276,7 @@ class Graphs:
         check(vk["vkAllocateCommandBuffers"](handle, about, commands), "make a command buffer")
         return commands[0]
 
-    def _destroy(self, commands: Any, *pieces: Piece) -> None:
+    def _destroy(self, commands: Handle, *pieces: Piece) -> None:
         """Give back what a graph had, once the device is done with it."""
         device = self.stream.device
         handles = ffi().new("VkCommandBuffer *", commands)
@@ -288,7 +289,7 @@ class Graphs:
 class _Recorder:
     """Records a graph's commands."""
 
-    def __init__(self, stream: Stream, commands: Any) -> None:
+    def __init__(self, stream: Stream, commands: Handle) -> None:
         self._vk, self._commands = stream.device.vk, commands
         self._pushed = ffi().new("uint64_t[]", PUSHED // 8)
         self._bound: Pipeline | None = None

@@ -43,7 +43,7 @@ class Launches:
         )
 
     def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Scalars:
-        """Run all tasks in order; gives the program's results, which waits, if it has any."""
+        """See `Backend.launch`."""
         with self._common.lock, uninterrupted():
             return self._launch(executable, scalars, bindings)
 
@@ -202,7 +202,7 @@ class Launches:
             raise error
 
     def seen(self, storage: Piece) -> None:
-        """Wait for what may touch a piece, so that the host may."""
+        """Wait for what may touch the memory of a handle, so that the host may."""
         if storage.batch > self._stream.device.finished and self._common.reporting:
             self.settle()
         else:

@@ -16,17 +16,16 @@ import math
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.errors import AdstackMemoryError
-from adstack.ir.types import DType
+from adstack.ir.types import Array, DType
 from adstack.runtime.threads.interrupts import uninterrupted
 
 from .device import Device
-from .driver.api import check, ffi, lib
+from .driver.api import Handle, check, ffi, lib
 
 __all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped"]
 
@@ -40,8 +39,7 @@ _MOST_BYTES = 2**62
 _USAGE, _ADDRESSED = 1 | 2 | 0x20, 0x20000
 """Copied from and to, storage."""
 
-Array = npt.NDArray[Any]
-_TWO: Any = ctypes.c_uint64 * 2
+_TWO: Handle = ctypes.c_uint64 * 2
 _ABOVE = 1 << 32
 """Where memory is bound, shaders look at the lower half of an address, and others take 0 for no memory."""
 
@@ -61,11 +59,11 @@ class Block:
         cached: whether the host's caches keep its bytes, so that it reads them as quickly as any.
     """
 
-    buffer: Any
-    memory: Any
+    buffer: Handle
+    memory: Handle
     size: int
     address: int
-    host: Any
+    host: Handle
     free: list[tuple[int, int]] = field(default_factory=list)
     ends: list[Callable[[], None]] = field(default_factory=list)
     number: int = field(default_factory=itertools.count(1).__next__)
@@ -77,7 +75,7 @@ class Block:
         return self.free == [(0, self.size)]
 
     def take(self, size: int) -> int | None:
-        """The offset of a piece, or None if there is none so large."""
+        """The offset of a piece of `size` bytes, or None if there is none so large."""
         for k, (offset, room) in enumerate(self.free):
             if room >= size:
                 self.free[k : k + 1] = [(offset + size, room - size)] if room > size else []
@@ -85,7 +83,7 @@ class Block:
         return None
 
     def give(self, offset: int, size: int) -> None:
-        """Take a piece back, and join it with what is free beside it."""
+        """Take a piece, `size` bytes from an offset on, back, and join it with what is free beside it."""
         at = bisect.bisect_left(self.free, (offset, 0))
         self.free.insert(at, (offset, size))
         for k in (at, at - 1):
@@ -111,7 +109,7 @@ class Piece:
     shape: tuple[int, ...]
     address: int
     own: bool = False
-    last: Any = field(init=False)
+    last: Handle = field(init=False)
 
     def __post_init__(self) -> None:
         self.last = _TWO(0, self.block.number)
@@ -220,6 +218,7 @@ class Memory:
         return next(block for blocks in self._blocks.values() for block in blocks if block.number == number)
 
     def take_block(self, size: int, kind: _Kind) -> Block:
+        """Memory of the driver, `size` bytes of a kind; AdstackMemoryError if there is none."""
         if size > _MOST_BYTES:
             raise self._full(size)  # the driver would be handed what is left of it in 64 bits
         vk, handle = self.device.vk, self.device.handle
@@ -238,18 +237,18 @@ class Memory:
         host = None if kind == "device" else self._map(memory, size)
         return Block(buffer[0], memory, size, self._address(buffer[0]), host, [(0, size)], cached=bool(flags & _CACHED))
 
-    def _address(self, buffer: Any) -> int:
+    def _address(self, buffer: Handle) -> int:
         if not self.device.physical.addresses:
             return _ABOVE
         about = ffi().new("VkBufferDeviceAddressInfo *", {"sType": 1000244001, "buffer": buffer})
         return int(self.device.vk["vkGetBufferDeviceAddress"](self.device.handle, about))
 
-    def _map(self, memory: Any, size: int) -> Any:
+    def _map(self, memory: Handle, size: int) -> Handle:
         where = ffi().new("void **")
         check(self.device.vk["vkMapMemory"](self.device.handle, memory, 0, 0xFFFFFFFFFFFFFFFF, 0, where), "map memory")
         return ffi().buffer(where[0], size)
 
-    def _allocated(self, needs: Any, kind: _Kind) -> tuple[Any | None, int]:
+    def _allocated(self, needs: Handle, kind: _Kind) -> tuple[Handle | None, int]:
         """Memory of the best type there is, and that type's flags; None if there is not enough of any."""
         addressed = 2 if self.device.physical.addresses else 0
         about = ffi().new("VkMemoryAllocateFlagsInfo *", {"sType": 1000060000, "flags": addressed})
@@ -285,6 +284,7 @@ class Memory:
         )
 
     def drop_block(self, block: Block) -> None:
+        """Give a block back to the driver, as soon as no array of numpy looks at it."""
         vk, handle = self.device.vk, self.device.handle
         for end in block.ends:
             end()

@@ -16,29 +16,29 @@ __all__ = ["add_records"]
 
 
 def add_records(
-    made: Executable, piece: Callable[[int, DType], Piece], watch: Callable[[Executable, Piece], None]
+    executable: Executable, piece: Callable[[int, DType], Piece], watch: Callable[[Executable, Piece], None]
 ) -> None:
     """Give a program what it needs.
 
     Args:
-        made: the program.
+        executable: the program.
         piece: gives so many zeroed elements that the host sees.
         watch: has a record looked at that belongs to no launch in particular, and gives its memory back when nobody
             looks any more.
     """
-    context, kinds = made.context, {site.kind for site in made.emitted.sites}
-    if made.options.debug or kinds - {"print"}:
-        made.record = piece(OVERFLOW + record_words(made.emitted.sites), u64)
-        made.words[context.own["overflow"]] = made.record.address
-        made.words[context.own["errors"]] = made.record.address + 8 * OVERFLOW
-        guards = only_guards(made.emitted.sites, debug=made.options.debug)
-        made.unattended = guards and "stack" not in kinds and not context.heaps
-        if made.unattended:
-            watch(made, made.record)
+    context, kinds = executable.context, {site.kind for site in executable.emitted.sites}
+    if executable.options.debug or kinds - {"print"}:
+        executable.record = piece(OVERFLOW + record_words(executable.emitted.sites), u64)
+        executable.words[context.own["overflow"]] = executable.record.address
+        executable.words[context.own["errors"]] = executable.record.address + 8 * OVERFLOW
+        guards = only_guards(executable.emitted.sites, debug=executable.options.debug)
+        executable.unattended = guards and "stack" not in kinds and not context.heaps
+        if executable.unattended:
+            watch(executable, executable.record)
     if "print" in kinds:
-        made.prints = piece(2 + PRINT_WORDS, u64)
-        made.words[context.own["print"]] = made.prints.address
-        mapped(made.prints)[1] = PRINT_WORDS
+        executable.prints = piece(2 + PRINT_WORDS, u64)
+        executable.words[context.own["print"]] = executable.prints.address
+        mapped(executable.prints)[1] = PRINT_WORDS
     for name, slot in context.depths.items():
-        made.sizes = piece(max(1, own_size(made.program.places[name]) // 8), i64)
-        made.words[slot] = made.sizes.address
+        executable.sizes = piece(max(1, own_size(executable.program.places[name]) // 8), i64)
+        executable.words[slot] = executable.sizes.address

@@ -36,20 +36,25 @@ from .shared import Shared, shared
 from .shortcuts import Launcher, Work
 from .transfers import Transfers
 
-__all__ = ["Executable", "VulkanBackend", "open_device", "probe"]
+__all__ = ["Executable", "VulkanBackend", "device_names", "open_device", "probe"]
 
 _FEW: Final = 4096
 """Bytes that are written along with commands."""
 
 
-def probe() -> Probe:
+def probe(device: str = "") -> Probe:
     """See `capability.probe`."""
-    return capability.probe()
+    return capability.probe(device)
 
 
-def open_device() -> VulkanBackend:
-    """The chosen device."""
-    physical = capability.chosen()
+def device_names() -> list[str]:
+    """See `capability.device_names`."""
+    return capability.device_names()
+
+
+def open_device(device: str = "") -> VulkanBackend:
+    """The chosen device; BackendUnavailableError if it can't be used."""
+    physical = capability.chosen(device)
     if isinstance(physical, tuple):
         reason, fix = physical
         raise BackendUnavailableError(reason, do=fix)
@@ -81,10 +86,11 @@ class VulkanBackend(Served[Executable]):
     # ---- compiling
 
     def compile(self, program: Program, options: Options) -> Executable:
+        """See `Backend.compile`."""
         return self._compiler.compile(program, options)
 
     def listing(self, executable: Executable) -> dict[str, str]:
-        """The words of each task's module, as text."""
+        """See `Backend.listing`: the words of each task's module, as text."""
         from adstack.backends.codegen_spirv.assembly.text import listing
 
         return {f"spirv {s.task.name}": listing(s.words) for s in executable.emitted.shaders}
@@ -92,10 +98,11 @@ class VulkanBackend(Served[Executable]):
     # ---- launching
 
     def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Scalars:
+        """See `Backend.launch`."""
         return self._launches.launch(executable, scalars, bindings)
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
-        """The heap of each task that has run with adstacks in it."""
+        """See `Backend.adstacks`."""
         uses = executable.layouts.uses
         return [uses[number] for number in sorted(uses)]
 
@@ -104,11 +111,11 @@ class VulkanBackend(Served[Executable]):
         return executable.last_launch
 
     def launch_word(self, executable: Executable) -> int:
-        """Where that number stands."""
+        """See `Serving.launch_word`."""
         return executable.launch_word
 
     def last_scalars(self, executable: Executable) -> Sequence[Scalar | None]:
-        """The scalar arguments of its last launch; None for floats that machine code passed."""
+        """See `Serving.last_scalars`: None only for floats that machine code passed."""
         launcher = executable.launcher
         by_python = launcher is None or launcher.number <= executable.number
         return executable.scalars if launcher is None or by_python else launcher.integers()
@@ -118,7 +125,7 @@ class VulkanBackend(Served[Executable]):
         return Sequenced(calls, Recording(self.stream, self.common.lock, self.entry_of))
 
     def entry_of(self, executable: Executable) -> Entry | None:
-        """A program as machine code records its launches; None if Python must look after each of them."""
+        """See `Served.entry_of`."""
         work = self._work(executable)
         if executable.waits or not work.is_plain:
             return None
@@ -157,11 +164,11 @@ class VulkanBackend(Served[Executable]):
         )
 
     def address(self, storage: Piece) -> int:
-        """Where a launch finds the memory."""
+        """See `Backend.address`."""
         return storage.address
 
     def mark(self, storage: Piece) -> int:
-        """Where the last batch that may touch it is noted."""
+        """See `Serving.mark`: the word has the number of the last batch that may touch the memory."""
         return ctypes.addressof(storage.last)
 
     def exclusively(self, work: Callable[[], None]) -> None:
@@ -176,7 +183,7 @@ class VulkanBackend(Served[Executable]):
     # ---- graphs
 
     def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
-        """Run, and keep what was launched; None if that was not a launch of each of these, or needs Python."""
+        """See `Capturing.capture`."""
         return self._launches.graphs.capture(run, executables)
 
     def repeat(self, graph: Graph) -> bool:
@@ -185,13 +192,14 @@ class VulkanBackend(Served[Executable]):
             return self._launches.graphs.repeat(graph, self._launches.count)
 
     def resize(self, graph: Graph, number: int) -> None:
-        """Compute the depths of a launch's adstacks; AdstackStaleBoundError if they have no room."""
+        """See `Capturing.resize`."""
         with self.common.lock:
             self._launches.graphs.resize(graph, number)
 
     # ---- waiting
 
     def synchronize(self) -> None:
+        """See `Backend.synchronize`."""
         with self.common.lock:
             self.common.leftovers.sweep()
             self._launches.settle()
@@ -199,6 +207,7 @@ class VulkanBackend(Served[Executable]):
     # ---- memory
 
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Piece:
+        """See `Backend.allocate`."""
         if dtype not in self.capabilities.dtypes:
             raise BackendUnavailableError(
                 f"{self.capabilities.device} does not keep {dtype} in memory",
@@ -211,14 +220,15 @@ class VulkanBackend(Served[Executable]):
             return piece
 
     def adopt(self, array: Array) -> None:
-        """None: the device does not address the host's memory."""
+        """See `Backend.adopt`: None, as the device does not address the host's memory."""
 
     def free(self, storage: Piece) -> None:
+        """See `Backend.free`."""
         with uninterrupted():
             self.common.lock.give_back(lambda: self.memory.free(storage))
 
     def abandon(self, storage: Piece) -> None:
-        """Give memory back that has lost its owner, once the device is done with it."""
+        """See `Reclaiming.abandon`."""
         self.common.leftovers.add(partial(self.free, storage))
 
     def reclaim(self) -> None:
@@ -233,14 +243,16 @@ class VulkanBackend(Served[Executable]):
         self.common.lock.give_back(self.common.leftovers.sweep)
 
     def host_view(self, storage: Piece) -> Array | None:
+        """See `Backend.host_view`."""
         with self.common.lock:
             return self._transfers.view(storage)
 
     def download(self, storage: Piece) -> Array:
+        """See `Backend.download`."""
         return self._downloaded(storage, 0, np.empty(storage.shape, storage.dtype.numpy))
 
     def download_at(self, storage: Piece, start: int, count: int) -> Array:
-        """A copy of elements from the `start`th on."""
+        """See `Transferring.download_at`."""
         return self._downloaded(storage, start * storage.dtype.size, np.empty(count, storage.dtype.numpy))
 
     def _downloaded(self, storage: Piece, at: int, array: Array) -> Array:
@@ -249,14 +261,16 @@ class VulkanBackend(Served[Executable]):
         return array
 
     def upload(self, storage: Piece, array: Array) -> None:
+        """See `Backend.upload`."""
         self.upload_at(storage, 0, np.ascontiguousarray(array))
 
     def upload_at(self, storage: Piece, start: int, array: Array) -> None:
-        """Write elements from the `start`th on."""
+        """See `Transferring.upload_at`."""
         with self.common.lock:
             self._transfers.write(storage, start * storage.dtype.size, array)
 
     def fill(self, storage: Piece, element: bytes) -> bool:
+        """See `Transferring.fill`: much memory can't be filled with elements of 8 bytes whose halves differ."""
         word = element * (4 // len(element)) if len(element) < 4 else element[:4]
         differs = len(element) == 8 and word != element[4:]
         if differs and storage.bytes > _FEW:
@@ -269,11 +283,12 @@ class VulkanBackend(Served[Executable]):
         return True
 
     def copy(self, source: Piece, target: Piece) -> None:
+        """See `Transferring.copy`."""
         with self.common.lock:
             self.stream.copy(source, target, source.bytes)
 
     def copy_at(self, source: Piece, start: int, target: Piece, count: int) -> None:
-        """Copy elements from the `start`th on to the beginning of other memory."""
+        """See `Transferring.copy_at`."""
         size = source.dtype.size
         if count:
             with self.common.lock:

@@ -45,11 +45,11 @@ class Recording:
     entries: Callable[[Executable], Entry | None]
 
     def entry(self, executable: Executable) -> Entry | None:
-        """A program as machine code launches it; None if Python has to."""
+        """See `Device.entry` of `hostcall.sequences`."""
         return self.entries(executable)
 
     def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
-        """What records copies."""
+        """See `Device.mover`: it records copies."""
         plan, methods = lock_words(self.stream.state.place, self.lock)
         rows = table([{"plan": plan.ctypes.data, **_row(move)} for move in moves], COPY)
         return Mover(copies(), rows, len(rows), partial(self._later, rows), (moves, plan, methods), words)
@@ -67,18 +67,18 @@ class Recording:
                     raise InternalError("copies could not be recorded")
 
     def address(self, storage: Piece) -> int:
-        """Where launches find memory."""
+        """See `Device.address`."""
         return storage.address
 
     def mark(self, storage: Piece) -> int:
-        """Where they note that they use it."""
+        """See `Device.mark`."""
         return ctypes.addressof(storage.last)
 
     def prepare(self, executables: Sequence[Executable]) -> None:
-        """Nothing: a launch is recorded with all its words."""
+        """See `Device.prepare`: nothing, as a launch is recorded with all its words."""
 
     def about(self, bound: Bound) -> None:
-        """Nothing: the words of the last launch tell what a report is about."""
+        """See `Device.about`: nothing, as the words of the last launch tell what a report is about."""
 
 
 def _recorder() -> Callable[[int, int], int]:

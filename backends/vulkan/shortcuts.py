@@ -5,24 +5,24 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from adstack.backends.codegen_spirv.context import Context
 from adstack.backends.hostcall.entry import Entry
+from adstack.backends.shared.extents import Extent, Read
+from adstack.backends.shared.launch_words import Context
+from adstack.backends.shared.layouts import Layouts
 from adstack.errors import InternalError
 from adstack.ir.structure import Program
+from adstack.ir.types import Array
 from adstack.runtime.protocol.backend import Bindings, Scalar
 from adstack.runtime.threads.interrupts import uninterrupted
 from adstack.runtime.threads.processes import DeviceLock
 
-from .adstacks import Layouts
 from .bound import Binder
 from .driver.pipeline import Pipeline
 from .hostcode.counting import NEVER, TASK, Counted, countable
-from .hostcode.extents import Extent, Read
 from .hostcode.plan import PLAN, lock_words
 from .hostcode.recorder import UNREADY, enter, entry
 from .hostcode.state import ARENA
@@ -30,7 +30,6 @@ from .stream import Stream, aligned
 
 __all__ = ["Launcher", "Work"]
 
-Array = npt.NDArray[Any]
 _NEVER: Final = np.zeros(1, np.int64)
 """The report of programs that report nothing."""
 

@@ -8,13 +8,12 @@ What is recorded stands in `state`, for machine code to go on with.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from adstack.ir.types import u8
 from adstack.runtime.threads.interrupts import uninterrupted
 
 from .device import Device
-from .driver.api import check, ffi, number
+from .driver.api import Handle, check, ffi, number
 from .driver.pipeline import PUSHED, Pipeline
 from .hostcode.state import ARENA, LAUNCHES, State
 from .layout import Block, Memory, Piece
@@ -30,7 +29,7 @@ _ALIGNMENT = 64
 
 @dataclass
 class _Batch:
-    commands: Any
+    commands: Handle
     arena: Piece
     number: int = 0
 
@@ -42,7 +41,7 @@ class Stream:
         state: what is recorded, see `state`.
     """
 
-    def __init__(self, device: Device, memory: Memory, layout: Any) -> None:
+    def __init__(self, device: Device, memory: Memory, layout: Handle) -> None:
         self.device, self.memory = device, memory
         self.layout = layout
         self._batches = [
@@ -69,7 +68,7 @@ class Stream:
         for name, value in {**functions, "layout": self.layout, "between": self._between}.items():
             setattr(self.state, name, number(value))
 
-    def _command_buffers(self, count: int) -> list[Any]:
+    def _command_buffers(self, count: int) -> list[Handle]:
         vk, handle = self.device.vk, self.device.handle
         info = ffi().new("VkCommandPoolCreateInfo *", {"sType": 39, "flags": 2, "queueFamilyIndex": self.device.family})
         pool = ffi().new("VkCommandPool *")
@@ -108,13 +107,13 @@ class Stream:
         state.bound = state.pipeline = state.used = state.dispatches = 0
 
     def room(self, size: int) -> Piece:
-        """The arena of a batch that takes one launch more, with words of so many bytes."""
+        """The arena of a batch that takes one launch more, with words of `size` bytes."""
         if self.state.dispatches >= LAUNCHES or self.state.used + size > ARENA:
             self.flush()
         return (self.current or self.open()).arena
 
     def words(self, size: int) -> Piece:
-        """Memory for the words of a launch, which the host writes now and may read once the batch is done."""
+        """Memory of `size` bytes for the words of a launch: the host writes it now, and may read it after the batch."""
         size = aligned(size)
         arena = self.room(size)
         if size > ARENA:
@@ -131,7 +130,7 @@ class Stream:
         """Have the next dispatch find these blocks: nothing to do where memory is reached by addresses."""
 
     def dispatch(self, pipeline: Pipeline, address: int, groups: int) -> None:
-        """Run a pipeline after all that was recorded before, on the words at an address."""
+        """Run `groups` workgroups of a pipeline after all that was recorded before, on the words at an address."""
         if not self.state.joins(pipeline.number, address):
             self.record()
             self.open()
@@ -157,7 +156,7 @@ class Stream:
         state.recorded += 1
 
     def copy(self, source: Piece, target: Piece, size: int, *, start: int = 0, to: int = 0) -> None:
-        """Copy bytes from the `start`th on of a piece to the `to`th on of another."""
+        """Copy `size` bytes from the `start`th on of the piece `source` to the `to`th on of `target`."""
         with uninterrupted():
             self._copy(source, target, size, start, to)
 
@@ -169,20 +168,20 @@ class Stream:
         source.batch = target.batch = self.batch
 
     def fill(self, target: Piece, word: int) -> None:
-        """Fill a piece with 32 bits."""
+        """Fill a piece with the 32 bits of `word`."""
         with uninterrupted():
             commands = self._ordered()
             self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, word)
             target.batch = self.batch
 
     def write(self, target: Piece, octets: bytes) -> None:
-        """Replace the beginning of a piece by few bytes, a multiple of 4 and at most 64 KiB."""
+        """Replace the beginning of a piece by few bytes, the `octets`: a multiple of 4 and at most 64 KiB."""
         with uninterrupted():
             commands = self._ordered()
             self.device.vk["vkCmdUpdateBuffer"](commands, target.block.buffer, target.offset, len(octets), octets)
             target.batch = self.batch
 
-    def _ordered(self) -> Any:
+    def _ordered(self) -> Handle:
         """The commands, after a barrier."""
         self.record()
         commands, none = self.open().commands, ffi().NULL
@@ -212,7 +211,7 @@ class Stream:
         batch.number = self.device.submit(batch.commands)
 
     def wait(self, number: int) -> None:
-        """Until a batch is done, handing it over first if it is being recorded."""
+        """Wait until the batch of that `number` is done, handing it over first if it is being recorded."""
         if number > self.device.submitted:
             self.flush()
         self.device.wait(min(number, self.device.submitted))
@@ -224,9 +223,9 @@ class Stream:
 
 
 def aligned(size: int) -> int:
-    """What words of so many bytes take in the arena."""
+    """What words of `size` bytes take in the arena."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _barrier(source: int, target: int) -> Any:
+def _barrier(source: int, target: int) -> Handle:
     return ffi().new("VkMemoryBarrier *", {"sType": 46, "srcAccessMask": source, "dstAccessMask": target})

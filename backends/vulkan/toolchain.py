@@ -7,7 +7,6 @@ import hashlib
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from adstack.backends.shared import kept
 from adstack.errors import AdstackRuntimeError, BackendUnavailableError
@@ -16,7 +15,7 @@ from adstack.version import VERSION
 from .capability import FEATURE_OF
 from .descriptors import Sets
 from .device import Device
-from .driver.api import check, ffi, result_name
+from .driver.api import NO_MEMORY, Handle, check, ffi, result_name
 from .driver.pipeline import PUSHED, Pipeline
 
 __all__ = ["Pipelines"]
@@ -36,7 +35,7 @@ class Pipelines:
     def __init__(self, device: Device, folder: Path | None) -> None:
         self.device = device
         self.sets = Sets(device)
-        self._layouts: dict[int, Any] = {}
+        self._layouts: dict[int, Handle] = {}
         self.layout = self._layout(0)
         self.name = hashlib.sha256(VERSION.encode() + device.physical.identity).hexdigest()[:32]
         self._folder, self._file = folder, f"{kept.DEVICES}/{self.name}.bin"
@@ -45,7 +44,7 @@ class Pipelines:
         if folder is not None:
             atexit.register(self.save)
 
-    def _layout(self, buffers: int) -> Any:
+    def _layout(self, buffers: int) -> Handle:
         """What pipelines are handed that have so many buffers."""
         if buffers not in self._layouts:
             pushed = ffi().new("VkPushConstantRange *", {"stageFlags": _COMPUTE_STAGE, "offset": 0, "size": PUSHED})
@@ -87,13 +86,15 @@ class Pipelines:
         finally:
             vk["vkDestroyShaderModule"](handle, module[0], ffi().NULL)
 
-    def _pipeline(self, module: Any, layout: Any, what: str, cached: bool) -> Any:
+    def _pipeline(self, module: Handle, layout: Handle, what: str, cached: bool) -> Handle:
         entry = ffi().new("char[]", b"main")
         info = ffi().new("VkComputePipelineCreateInfo *", {"sType": 29, "layout": layout})
         info.stage.sType, info.stage.stage, info.stage.module, info.stage.pName = 18, _COMPUTE_STAGE, module, entry
         pipeline = ffi().new("VkPipeline *")
         create = self.device.vk["vkCreateComputePipelines"]
         result = create(self.device.handle, self.cache if cached else ffi().NULL, 1, info, ffi().NULL, pipeline)
+        if result in NO_MEMORY:
+            check(result, f"make code of {what}")
         if result < 0 or pipeline[0] == ffi().NULL:
             reason = "it gave no pipeline" if result >= 0 else result_name(result)
             raise AdstackRuntimeError(
@@ -127,13 +128,13 @@ class Pipelines:
 
     # ---- the cache
 
-    def _opened(self) -> Any:
+    def _opened(self) -> Handle:
         """What the file has."""
         data = b"" if self._folder is None else kept.read(self._folder, self._file) or b""
         self._started = hashlib.sha256(data).digest()
         return self._cache_of(data)
 
-    def _cache_of(self, data: bytes) -> Any:
+    def _cache_of(self, data: bytes) -> Handle:
         initial = ffi().from_buffer(data) if data else ffi().NULL
         info = ffi().new(
             "VkPipelineCacheCreateInfo *", {"sType": 17, "initialDataSize": len(data), "pInitialData": initial}

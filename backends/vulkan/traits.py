@@ -22,7 +22,7 @@ from adstack.backends.codegen_spirv.memory import WORDS, memory_of
 from adstack.backends.codegen_spirv.memory import Memory as Reached
 from adstack.backends.codegen_spirv.trials import CASES, TRIALS, Trial, operands
 from adstack.backends.shared import kept
-from adstack.ir.types import u8, u32, u64
+from adstack.ir.types import Array, u8, u32, u64
 
 from .capability import SUBGROUPS
 from .layout import Memory, Piece
@@ -31,7 +31,6 @@ from .toolchain import Pipelines
 
 __all__ = ["declared", "measured"]
 
-Array = npt.NDArray[Any]
 _REGION: Final = 8 * CASES
 """Bytes of the operands, or of the results, of one trial."""
 _LOCAL: Final = 64
@@ -54,16 +53,23 @@ def declared(features: frozenset[str], controls: frozenset[str]) -> dict[str, An
 
 
 def measured(memory: Memory, stream: Stream, pipelines: Pipelines, folder: Path | None) -> Traits:
-    """The traits of a device, as it was found to be now or before."""
+    """What a device can do: what it declares, and what trials on it have found, now or earlier.
+
+    Args:
+        memory: of the device, for the trials.
+        stream: runs them.
+        pipelines: compiles them; its name tells devices and drivers apart.
+        folder: where what was found before is kept; None to try again.
+    """
     physical = memory.device.physical
-    known = declared(physical.features, physical.controls)
+    traits = declared(physical.features, physical.controls)
     name = f"{kept.DEVICES}/{pipelines.name}.traits"
     examined = None if folder is None else _read(folder, name)
     if examined is None:
-        examined = _tried(memory, stream, pipelines, physical.features, Traits(**known))
+        examined = _tried(memory, stream, pipelines, physical.features, Traits(**traits))
         if folder is not None:
             kept.write(folder, name, json.dumps(examined).encode())
-    return Traits(**{**known, **examined})
+    return Traits(**{**traits, **examined})
 
 
 def _read(folder: Path, name: str) -> dict[str, bool] | None:
@@ -105,7 +111,7 @@ def _tried(
     return holds
 
 
-def _region(piece: Piece, trial: int, which: int, dtype: Any) -> Array:
+def _region(piece: Piece, trial: int, which: int, dtype: npt.DTypeLike) -> Array:
     """Operands 0 to 2, results, or the memory that a trial may change."""
     return np.frombuffer(piece.block.host, dtype, CASES, piece.offset + (5 * trial + which) * _REGION)
 
@@ -123,8 +129,8 @@ def _shader(trial: Trial, k: int, base: Traits, mark: int) -> tuple[Module, Reac
     pushed = c.let(Spv.Load, u64, c.raw(Spv.AccessChain, pointer, block, m.word(0)))
     start = memory.of(WORDS, pushed)
     three = m.vector(u32, 3)
-    whole = c.raw(Spv.Load, three, m.builtin(BUILTIN["GlobalInvocationId"], three))
-    thread = c.let(Spv.CompositeExtract, u32, whole, 0).resize(u64)
+    invocation = c.raw(Spv.Load, three, m.builtin(BUILTIN["GlobalInvocationId"], three))
+    thread = c.let(Spv.CompositeExtract, u32, invocation, 0).resize(u64)
     at = [(start + (5 * k + which) * _REGION).elements(thread, trial.dtype.size) for which in range(5)]
     operands = tuple(address.load(trial.dtype) for address in at[:3])
     result = (start + (5 * k + 3) * _REGION).elements(thread, trial.to.size)

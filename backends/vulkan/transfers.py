@@ -7,19 +7,17 @@ reads it some bytes at a time, waiting for each; the device copies to memory of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from adstack.ir.types import u8
+from adstack.ir.types import Array, u8
 
 from .layout import Memory, Piece, mapped
 from .stream import Stream
 
 __all__ = ["Transfers"]
 
-Array = npt.NDArray[Any]
 
 _NEAR: Final = 4096
 """Bytes that the host reads from across a bus in the time that a copy by the device takes at least, some ten us."""
@@ -54,7 +52,7 @@ class Transfers:
             self.stream.fill(piece, 0)
 
     def read(self, piece: Piece, at: int, target: Array) -> None:
-        """Copy bytes from `at` on into a C-contiguous array."""
+        """Copy bytes of a piece, from the byte `at` on, into `target`, a C-contiguous array."""
         octets = target.reshape(-1).view(np.uint8)
         if _is_near(piece, len(octets)):
             self.seen(piece)
@@ -69,7 +67,7 @@ class Transfers:
                 self.memory.free(between)
 
     def write(self, piece: Piece, at: int, source: Array) -> None:
-        """Copy a C-contiguous array to `at` bytes in; the device may do so later."""
+        """Copy `source`, a C-contiguous array, to a piece, from the byte `at` on; the device may do so later."""
         octets = source.reshape(-1).view(np.uint8)
         if _is_near(piece, len(octets)):
             self.seen(piece)

@@ -8,7 +8,9 @@ traffic.py    kernels that overwrite and update what they read
 exact_numbers.py  rounding once, in rationals
 naive.py      a second interpreter, one iteration after another
 histories/    launches, gradients and changes of memory between them, held against plain programs
+interrupts.py Ctrl-C at random moments of whatever a program does; results.py  files of what came of such trials
 mutants.py    the cases' programs with tokens deleted, doubled, exchanged; trial.py runs one, text.py many
 
-May import: numpy, hypothesis, click, `adstack.ir`; mutants, trial, text, histories also the harness and the public API.
+May import: numpy, hypothesis, click, `adstack.ir`; mutants, trial, text, histories, interrupts,
+results also the harness and the public API.
 """

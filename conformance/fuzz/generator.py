@@ -8,7 +8,7 @@ the extent, loops run a few times at most, and no bit of a NaN is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from adstack.ir.builder import Builder
 from adstack.ir.opdef import CLASSES, OpDef
 from adstack.ir.ops import ATOMICS, TABLE
+from adstack.ir.scalar_ops import BITCAST, CONST
 from adstack.ir.structure import Kernel, Op, Place, Region, Value
 from adstack.ir.types import ALL, FLOATS, INTS, ArrayType, DType, by_name, i32, u1
 
@@ -69,10 +70,19 @@ class Generator:
         random: where all choices come from.
         transcendentals: draw the ops that are lowered to algorithms, too.
         traps: draw the ops that are errors of debug mode for some operands, too.
+        types: of all values.
+        sums: integers that iterations may add up together.
     """
 
-    def __init__(self, random: Random, transcendentals: bool = True, traps: bool = True) -> None:
-        self.random = random
+    def __init__(
+        self,
+        random: Random,
+        transcendentals: bool = True,
+        traps: bool = True,
+        types: Sequence[DType] = ALL,
+        sums: Sequence[DType] = INTS,
+    ) -> None:
+        self.random, self.types, self.sums = random, types, sums
         self.b = CountingBuilder()
         self.scope = Scope()
         self.places: dict[str, Place] = {}
@@ -92,13 +102,13 @@ class Generator:
         """A kernel of about `size` ops: parameters, serial code, parallel loops, returned scalars."""
         body = self.b.region
         for number in range(self.random.randint(0, 3)):
-            body.define((self.scope.add(Value(self.random.choice(ALL), f"p{number}")),))
+            body.define((self.scope.add(Value(self.random.choice(self.types), f"p{number}")),))
         loops = self.random.randint(1, 3)
         for _ in range(loops):
             self._fill(self.random.randint(0, max(1, size // 8)))
             self._parallel(max(2, (size - self.b.count) // loops))
         self._fill(max(0, size - self.b.count))
-        returned = [self.value(self.random.choice(ALL)) for _ in range(self.random.randint(0, 2))]
+        returned = [self.value(self.random.choice(self.types)) for _ in range(self.random.randint(0, 2))]
         self.b.return_(*returned)
         return Kernel("random", body, self.places, tuple(v.dtype for v in returned))
 
@@ -180,44 +190,47 @@ class Generator:
         """The memory rules of a new parallel loop. A handle made outside belongs to another thread."""
         self.scope.arrays = []
         self.scope.own_index = indices
-        self.scope.owned = [self.place(dtype, rank) for dtype in self.random.sample(ALL, 3)]
-        self.scope.sums = {f"sum_{t}": self.random.choice(COMMUTATIVE) for t in self.random.sample(INTS, 2)}
+        self.scope.owned = [self.place(dtype, rank) for dtype in self.random.sample(self.types, 3)]
+        self.scope.sums = {f"sum_{t}": self.random.choice(COMMUTATIVE) for t in self.random.sample(self.sums, 2)}
 
     # ---- steps; each takes how many ops are left
 
     def _const(self, size: int) -> None:
-        dtype = self.random.choice(ALL)
+        dtype = self.random.choice(self.types)
         self.scope.add(self.b.const(random_number(self.random, dtype), dtype))
 
     def _pure(self, size: int) -> None:
         row = self.random.choice(self.pure)
-        types = {word: self.random.choice(allowed) for word, allowed in row.signature.classes.items()}
+        types = {
+            word: self.random.choice([dtype for dtype in allowed if dtype in self.types])
+            for word, allowed in row.signature.classes.items()
+        }
         operands = [self.value(types[word] if word in types else by_name(word)) for word in row.signature.inputs]
-        attrs = {"to": self.random.choice(ALL)} if "to" in row.attrs else {}
+        attrs = {"to": self.random.choice(self.types)} if "to" in row.attrs else {}
         self.scope.add(self.b.emit(row.name, *operands, **attrs))
 
     def _bitcast(self, size: int) -> None:
-        source = self.random.choice(ALL)
+        source = self.random.choice(self.types)
         x = self.value(source)
         if source.is_float:
             x = self.b.select(self.b.eq(x, x), x, self.b.const(0.0, source))
-        to = self.random.choice([t for t in ALL if t.bits == source.bits])
+        to = self.random.choice([t for t in self.types if t.bits == source.bits])
         self.scope.add(self.b.bitcast(x, to))
 
     def _shape(self, size: int) -> None:
         rank = self.random.randint(1, 2)
-        place = self.place(self.random.choice(ALL), rank)
+        place = self.place(self.random.choice(self.types), rank)
         self.scope.add(self.b.shape(place, self.random.randrange(rank), self.random.choice(INTS)))
 
     def _load(self, size: int) -> None:
-        place = self.place(self.random.choice(ALL), self.random.randint(0, 2))
+        place = self.place(self.random.choice(self.types), self.random.randint(0, 2))
         self.scope.add(self.b.load(place, self.access(place)))
 
     def _store(self, size: int) -> None:
         if self.scope.parallel:
             place = self.random.choice(self.scope.owned)
         else:
-            place = self.place(self.random.choice(ALL), self.random.randint(0, 2))
+            place = self.place(self.random.choice(self.types), self.random.randint(0, 2))
         self.b.store(place, self.access(place), self.value(place.dtype))
 
     def _atomic(self, size: int) -> None:
@@ -227,7 +240,7 @@ class Generator:
         if self.scope.parallel:
             place = self.random.choice(self.scope.owned)
         else:
-            place = self.place(self.random.choice(ALL), self.random.randint(0, 2))
+            place = self.place(self.random.choice(self.types), self.random.randint(0, 2))
         kinds = [kind for kind in ATOMICS.values() if place.dtype in CLASSES[kind.over]]
         kind = self.random.choice([k for k in kinds if k.name != "cas" or place.dtype not in FLOATS])
         indices = self.access(place)
@@ -240,7 +253,7 @@ class Generator:
         self.b.atomic(kind, place, self.indices(place), self.value(place.dtype))
 
     def _array(self, size: int) -> None:
-        self.scope.arrays.append(self.b.array(self.random.choice(ALL), self.random.randint(1, 4)))
+        self.scope.arrays.append(self.b.array(self.random.choice(self.types), self.random.randint(1, 4)))
         self._array_store(size)
 
     def _array_load(self, size: int) -> None:
@@ -260,17 +273,17 @@ class Generator:
         self.b.array_store(handle, self.index(handle.type.length), self.value(handle.type.dtype))
 
     def _assert(self, size: int) -> None:
-        x = self.value(self.random.choice(ALL))
+        x = self.value(self.random.choice(self.types))
         self.b.assert_(self.b.or_(self.value(u1), self.b.const(True, u1)), "never {}", x)  # noqa: PT009 - the op, not unittest's
 
     def _carried(self) -> list[Value]:
-        return [self.value(self.random.choice(ALL)) for _ in range(self.random.randint(0, 3))]
+        return [self.value(self.random.choice(self.types)) for _ in range(self.random.randint(0, 3))]
 
     def _if(self, size: int) -> None:
         if self.depth > 3:
             self._pure(size)
             return
-        types = [self.random.choice(ALL) for _ in range(self.random.randint(0, 2))]
+        types = [self.random.choice(self.types) for _ in range(self.random.randint(0, 2))]
         condition = self.value(u1)
         regions = []
         for _ in range(2):
@@ -322,4 +335,4 @@ class Generator:
 
 def _drawable(row: OpDef) -> bool:
     """Rows that need no more than operands of the right types."""
-    return row.pure and row.signature.line is not None and row.name not in ("const", "bitcast")
+    return row.pure and row.signature.line is not None and row not in (CONST, BITCAST)

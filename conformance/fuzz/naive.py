@@ -11,18 +11,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir.ops import ATOMICS
 from adstack.ir.structure import Kernel, Op, Program, Region, Task, Value
-from adstack.ir.types import DType
+from adstack.ir.types import Array, DType
 
 Slot: TypeAlias = Any
 """What a value is worth: an array of one number, a list for a local array, or a machine for an adstack."""
 
 __all__ = ["run_naively"]
 
-Array = npt.NDArray[Any]
 MASK = 0xFFFFFFFF
 
 

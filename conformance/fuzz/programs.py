@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from hypothesis import strategies as st
 
 from adstack.ir.structure import Kernel
+from adstack.ir.types import ALL, INTS, DType
 from adstack.ir.verify.verifier import verify
 
 from .generator import Generator
@@ -15,12 +17,20 @@ from .values import random_buffers, random_params
 __all__ = ["kernels", "random_buffers", "random_kernel", "random_params", "sized_kernel"]
 
 
-def random_kernel(seed: int, size: int = 60, transcendentals: bool = True, traps: bool = True) -> Kernel:
+def random_kernel(
+    seed: int,
+    size: int = 60,
+    transcendentals: bool = True,
+    traps: bool = True,
+    types: Sequence[DType] = ALL,
+    sums: Sequence[DType] = INTS,
+) -> Kernel:
     """The verified kernel of about `size` ops that `seed` stands for.
 
-    With `traps=False`, it runs in debug mode without an error.
+    With `traps=False`, it runs in debug mode without an error. Its values are of `types`, and what iterations add up
+    together is of `sums`.
     """
-    kernel = Generator(Random(seed), transcendentals, traps).kernel(size)
+    kernel = Generator(Random(seed), transcendentals, traps, types, sums).kernel(size)
     verify(kernel)
     return kernel
 

@@ -22,21 +22,18 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
-from adstack.ir.types import DType, f32, f64, i32, u1
+from adstack.ir.types import Array, DType, f32, f64, i32, u1
 from adstack.ir.verify.verifier import verify
 
 from .smooth_math import STEPS
 
 __all__ = ["smooth_adjoints", "smooth_buffers", "smooth_kernel"]
 
-Array = npt.NDArray[Any]
 
 EXTENTS: dict[int, tuple[int, ...]] = {0: (), 1: (5,), 2: (3, 4)}
 CELLS = 4

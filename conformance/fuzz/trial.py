@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import linecache
 import signal
@@ -13,12 +12,13 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 import adstack as qd
 from adstack.conformance.case import IR, Case, Run
+from adstack.conformance.harness.loading import load_module
 from adstack.errors import AdstackCompilationError, AdstackError, InternalError
 
 from .mutants import Mutant
@@ -48,7 +48,7 @@ class Outcome:
     detail: str = ""
 
 
-def serve(pipe: Any, arch: str) -> None:
+def serve(pipe: Connection[Outcome, Mutant], arch: str) -> None:
     """Try the mutants that come through a pipe, until it ends."""
     with contextlib.suppress(EOFError):
         while True:
@@ -82,7 +82,7 @@ def tried(mutant: Mutant, arch: str) -> Outcome:
 
 def _perform(mutant: Mutant, path: Path, arch: str) -> None:
     """Launch what the case launches, and what reverse mode makes of it; what comes out is not looked at."""
-    case: Case = getattr(_loaded(path), mutant.function)
+    case: Case = getattr(load_module(path), mutant.function)
     variant = case.variants[mutant.variant]
     options = {name: _option(name, value, variant.dtypes) for name, value in case.options.items()}
     qd.init(arch=arch, **{"debug": True, "offline_cache": False, **options})
@@ -94,16 +94,6 @@ def _perform(mutant: Mutant, path: Path, arch: str) -> None:
         qd.sync()
     finally:
         qd.reset()
-
-
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def _option(name: str, value: Any, dtypes: tuple[tuple[str, str], ...]) -> Any:
@@ -147,15 +137,15 @@ def _silence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise `Stopped` after so many seconds, where the interpreter is at work then."""
+    """Raise `Stopped` after so many seconds of processor time, which does not depend on who else uses the machine."""
 
     def stop(*_: object) -> None:
         raise Stopped
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from random import Random
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir.structure import Kernel, Program
-from adstack.ir.types import DType
-
-Array = npt.NDArray[Any]
+from adstack.ir.types import Array, DType
 
 __all__ = ["EXTENTS", "random_buffers", "random_number", "random_params"]
 

@@ -6,9 +6,9 @@ import ctypes
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TextIO
 
-__all__ = ["Capture"]
+__all__ = ["Capture", "flush"]
 
 LONGEST: Final = 1 << 20
 """Bytes of output that are compared with what a case expects."""
@@ -52,7 +52,7 @@ class Capture:
         return os.read(self._handles[0], LONGEST).decode("utf-8", "replace")
 
 
-def _opened(stream: Any, descriptor: int) -> Any:
+def _opened(stream: TextIO, descriptor: int) -> TextIO:
     """The stream, or a new one if it was closed."""
     if not stream.closed:
         return stream

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from .loading import Entry
+from .records import Record
 from .text import printable
 
 __all__ = ["Cell", "Gap", "Result", "Status", "Subject"]
@@ -25,10 +26,12 @@ class Status(str, Enum):
     BROKEN = "broken"
     """The case is at fault, not the subject."""
     UNAVAILABLE = "unavailable"
+    MISSING = "missing"
+    """The subject says that it has not what the case takes."""
 
     @property
     def is_failure(self) -> bool:
-        return self not in (Status.PASS, Status.UNAVAILABLE)
+        return self not in (Status.PASS, Status.UNAVAILABLE, Status.MISSING)
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Subject:
     """Something that runs cases. What it says of itself is made printable.
 
     Attributes:
-        name: "cpu", "quadrants": what the matrix calls it.
+        name: "cpu", "cpu:aarch64", "quadrants": what the matrix calls it.
         module: what a case gets as `qd`.
         arch: what it is initialised with: the name of an attribute of the module.
         command: starts a worker; the worker's arguments are appended.
@@ -65,6 +68,7 @@ class Subject:
         gaps: what it is known not to do.
         details: anything else that was found out about it: versions, limits.
         options: for its `init`, beside those of a case.
+        part: which part of the cases it is given, in words; "" if all.
     """
 
     name: str
@@ -79,6 +83,7 @@ class Subject:
     gaps: tuple[Gap, ...] = ()
     details: tuple[tuple[str, str], ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+    part: str = ""
 
     def __post_init__(self) -> None:
         for name in ("device", "version", "reason", "fix"):
@@ -87,6 +92,13 @@ class Subject:
     @property
     def is_available(self) -> bool:
         return not self.reason
+
+    @property
+    def title(self) -> tuple[str, str]:
+        """What heads its column: "cpu" and "native", or "cpu" and "emulated: aarch64, qemu"."""
+        if self.kind == "emulated":
+            return self.arch, f"emulated: {self.device}"
+        return self.name, self.kind
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,8 @@ class Result:
         message: what went wrong, in words.
         seconds: wall time, compilation included.
         output: the end of what the cell wrote to standard output and error, if it failed.
+        details: what explains the result, if it was asked for: "values", a list of what was compared; "programs",
+            their IR by stage; "departures" from the reference, of a cell that failed.
     """
 
     cell: Cell
@@ -122,6 +136,7 @@ class Result:
     message: str = ""
     seconds: float = 0.0
     output: str = field(default="", repr=False)
+    details: Record = field(default_factory=dict, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         for name in ("message", "output"):

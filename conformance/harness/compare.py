@@ -16,6 +16,8 @@ __all__ = ["Measure", "measure", "measure_identity", "measure_text", "measure_va
 
 LONGEST_TEXT: Final = 2000
 """Characters of what was printed that a message shows."""
+SHOWN: Final = 8
+"""Elements of an array that are shown."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Measure:
         within: whether every element is within its bound; for other kinds, whether everything is the same to the bit.
         budget: for that kind, the operation whose budget it is.
         worst: the element farthest away: "[3]: got 2.0 (0x1p+1), expected 1.0 (0x1p+0)"; "" if all are the same.
+        values: the first elements of both, in words; "" where there is no array.
     """
 
     what: str
@@ -39,6 +42,7 @@ class Measure:
     within: bool
     worst: str = ""
     budget: str = ""
+    values: str = ""
 
 
 def measure(what: str, got: Array, literals: Literals, budget: str | None) -> Measure:
@@ -53,7 +57,8 @@ def measure(what: str, got: Array, literals: Literals, budget: str | None) -> Me
     kind = "budget" if budget and got.dtype.kind == "f" else "exact"
     farthest = float(distance.max()) if distance.size else 0.0
     allowance = budget if budget and kind == "budget" else ""
-    return Measure(what, got.dtype.name, kind, farthest, farthest == 0, _worst(got, want, distance), allowance)
+    worst = _worst(got, want, distance)
+    return Measure(what, got.dtype.name, kind, farthest, farthest == 0, worst, allowance, _values(got, want))
 
 
 def _against_bounds(what: str, got: Array, leaves: list[Literals]) -> Measure:
@@ -70,7 +75,7 @@ def _against_bounds(what: str, got: Array, leaves: list[Literals]) -> Measure:
     farthest = float(distance.max()) if distance.size else 0.0
     shape = got.shape
     worst = _worst(got, want.reshape(shape), (distance + np.array(excess) * 1e30).reshape(shape))
-    return Measure(what, got.dtype.name, "bound", farthest, not any(excess), worst)
+    return Measure(what, got.dtype.name, "bound", farthest, not any(excess), worst, values=_values(got, want))
 
 
 def measure_within(what: str, got: Array, literals: Literals, bounds: Literals) -> Measure:
@@ -87,7 +92,7 @@ def measure_within(what: str, got: Array, literals: Literals, bounds: Literals) 
     excess = np.where(np.array(inside), 0.0, 1e30).reshape(got.shape)
     farthest = float(distance.max()) if distance.size else 0.0
     worst = _worst(got, want, distance + excess)
-    return Measure(what, got.dtype.name, "bound", farthest, all(inside), worst)
+    return Measure(what, got.dtype.name, "bound", farthest, all(inside), worst, values=_values(got, want))
 
 
 def measure_identity(what: str, pairs: Sequence[tuple[Literals, Literals]], bounds: Sequence[Literals]) -> Measure:
@@ -176,6 +181,17 @@ def _worst(got: Array, want: Array, distance: Array) -> str:
     more = f" (and {others} more of {got.size})" if others else ""
     place = "[" + ", ".join(map(str, map(int, index))) + "]: " if index else ""
     return f"{place}got {_shown(got[index])}, expected {_shown(want[index])}{more}"
+
+
+def _values(got: Array, want: Array) -> str:
+    """The shape, and the first elements of what came out and of what is expected."""
+    shape = f"shape {'x'.join(map(str, got.shape))}" if got.shape else "one number"
+    return f"{shape}: got {_first(got)}, expected {_first(want)}"
+
+
+def _first(array: Array) -> str:
+    shown = ", ".join(map(str, array.ravel()[:SHOWN].tolist()))
+    return f"{shown}, ..." if array.size > SHOWN else shown
 
 
 def _shown(value: np.generic) -> str:

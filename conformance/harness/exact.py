@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,15 +73,24 @@ def rounded(value: Exact, dtype: DType) -> np.generic:
 
 
 def _nearest(value: Fraction, dtype: DType) -> float:
-    info = np.finfo(dtype)
-    magnitude = abs(value)
-    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    if magnitude < Fraction(2) ** exponent:
+    least, digits, most = _range(dtype)
+    numerator, denominator = abs(value.numerator), value.denominator
+    exponent = numerator.bit_length() - denominator.bit_length()
+    if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
         exponent -= 1
-    step = Fraction(2) ** (max(exponent, int(info.minexp)) - int(info.nmant))
-    nearest = round(magnitude / step) * step
-    size = math.inf if nearest > Fraction(float(info.max)) else float(nearest)
+    step = max(exponent, least) - digits
+    denominator <<= max(step, 0)
+    units, rest = divmod(numerator << max(-step, 0), denominator)
+    units += 2 * rest > denominator or (2 * rest == denominator and units % 2)
+    size = math.ldexp(units, step) if units.bit_length() + step <= most else math.inf
     return -size if value < 0 else size
+
+
+@cache
+def _range(dtype: DType) -> tuple[int, int, int]:
+    """Of a float type: its least exponent, the bits of its fractions, and the least power of 2 beyond it."""
+    info = np.finfo(dtype)
+    return int(info.minexp), int(info.nmant), int(info.maxexp)
 
 
 def unit_roundoff(dtype: DType) -> Fraction:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..case import IR, Case, CaseError, Gradient, Oracle, Raises, Run, Variant
+from ..case import IR, Case, CaseError, Data, Gradient, Oracle, Raises, Run, Variant
 from .capture import Capture
 from .compare import Measure, measure, measure_identity, measure_text, measure_value, measure_within
 from .exact import array_of, digest
@@ -23,10 +23,8 @@ from .records import Record
 
 Language: TypeAlias = Any
 """The module under test: adstack, or a peer of it."""
-Data: TypeAlias = Any
-"""A field or an array of that module, or what a case gives for one."""
 
-__all__ = ["Request", "Target", "perform"]
+__all__ = ["MissingError", "Request", "Target", "perform"]
 
 LONGEST_MESSAGE: Final = 4000
 DIRECTIONS: Final = 2
@@ -49,6 +47,7 @@ class Request:
 
     `bounds` are the error bounds of each run, for subjects that can't compute any: those that adstack computes. So is
     `oracle`, what the tape oracle says of each array that is compared (None where the case says what it must be).
+    `ask` is what is wanted beside the result: "" or "programs", or instead of it: "departures" (see `explain`).
     """
 
     root: str
@@ -58,10 +57,15 @@ class Request:
     seed: int
     bounds: Sequence[Data] | None = None
     oracle: Sequence[Data] | None = None
+    ask: str = ""
 
 
 class UnexpectedOutcomeError(Exception):
     """Something else happened than the error that a case asks for."""
+
+
+class MissingError(Exception):
+    """The subject has not what the case takes, and says so: that is no failure of either."""
 
 
 class NoIRError(Exception):
@@ -86,7 +90,7 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
         for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
             limits = request.bounds[number] if request.bounds else None
             known = request.oracle[number] if request.oracle else None
-            launch = _Launch(qd, run, number, capture, entry.case.bounded, limits, known)
+            launch = CaseLaunch(qd, run, number, capture, entry.case.bounded, limits, known)
             measures += launch.observe(request.mode)
             digests += launch.digests
             bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
@@ -98,6 +102,8 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
         outcome, message = "unexpected", str(error)
     except NoIRError as error:
         outcome, message = "unavailable", str(error)
+    except MissingError as error:
+        outcome, message = "missing", str(error)
     except Exception as error:  # noqa: BLE001 - whatever a subject raises is its answer
         outcome, message = "refused", describe(error)
     seconds = time.perf_counter() - start
@@ -111,7 +117,7 @@ def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Data
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - kernels' host code may draw from numpy's global stream
     types, own = {"default_fp", "default_ip"}, dict(variant.dtypes)
-    options = {n: getattr(qd, own.get(value, value)) if n in types else value for n, value in case.options.items()}
+    options = {n: getattr(qd, str(own.get(value, value))) if n in types else value for n, value in case.options.items()}
     qd.init(arch=getattr(qd, target.arch), **{"random_seed": seed, **target.options, **options})
     return qd
 
@@ -137,7 +143,7 @@ def _said(error: BaseException) -> str:
         return f"(its message can't be had: {type(another).__name__})"
 
 
-class _Launch:
+class CaseLaunch:
     """One `Run`, carried out; `bounds` are what was used, in the order of what is compared, `answers` the oracle's."""
 
     def __init__(
@@ -192,7 +198,7 @@ class _Launch:
             returned = self.kernel(*self.run.args)
             self.qd.sync()
         except Exception as error:
-            if wanted is None:
+            if wanted is None or isinstance(error, MissingError):
                 raise
             _meet(wanted, error)
             return None

@@ -21,6 +21,7 @@ _UNFINISHED = {
     "refused": Status.REFUSED,
     "unexpected": Status.WRONG_VALUE,
     "unavailable": Status.UNAVAILABLE,
+    "missing": Status.MISSING,
 }
 _LOOSENESS = ("", "exact", "ulp", "bound")
 

@@ -1,4 +1,4 @@
-"""Finds every case on disk."""
+"""Finds every case on disk, and loads files as modules."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
 from ..case import Case, CaseError, Variant
 
-__all__ = ["CASES", "Entry", "case_files", "collect", "load_entry"]
+__all__ = ["CASES", "Entry", "case_files", "collect", "load_entry", "load_module"]
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 
@@ -56,15 +57,21 @@ def collect(root: Path = CASES) -> list[Entry]:
 
 
 def load_entry(path: str, id_: str, root: Path = CASES) -> Entry:
-    """The entry with this id of one file."""
-    for entry in _entries(root / path, root):
-        if entry.id == id_:
-            return entry
-    raise CaseError(f"{path} has no case {id_}")
+    """The entry with this id of one file; the file of the last call is not read again."""
+    entry = _by_id(root / path, root).get(id_)
+    if entry is None:
+        raise CaseError(f"{path} has no case {id_}")
+    return entry
+
+
+@lru_cache(maxsize=1)
+def _by_id(path: Path, root: Path) -> dict[str, Entry]:
+    return {entry.id: entry for entry in reversed(list(_entries(path, root)))}
 
 
 def _entries(path: Path, root: Path) -> Iterator[Entry]:
-    module = _load(path, root)
+    name = "adstack_case_" + "_".join(path.relative_to(root).with_suffix("").parts)
+    module = load_module(path, name)
     cases = [value for value in vars(module).values() if isinstance(value, Case)]
     if not cases:
         raise CaseError(f"{path} holds no case: decorate a function with @case, or remove the file")
@@ -76,12 +83,20 @@ def _entries(path: Path, root: Path) -> Iterator[Entry]:
             yield Entry(id_, topic, relative.as_posix(), case_.title, case_, variant)
 
 
-def _load(path: Path, root: Path) -> ModuleType:
-    name = "adstack_case_" + "_".join(path.relative_to(root).with_suffix("").parts)
-    spec = importlib.util.spec_from_file_location(name, path)
+def load_module(path: Path, name: str = "") -> ModuleType:
+    """Run a Python file as a new module, which `sys.modules` then has under its name.
+
+    Args:
+        path: the file.
+        name: the module's; by default that of the file.
+
+    Raises:
+        ImportError: the file's name does not end as one of a Python file does. What the file raises is passed on.
+    """
+    spec = importlib.util.spec_from_file_location(name or path.stem, path)
     if spec is None or spec.loader is None:
-        raise CaseError(f"{path} can't be imported")
+        raise ImportError(f"{path} can't be imported")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module

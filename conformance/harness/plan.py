@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from .cells import Cell, Gap, Subject
 from .loading import Entry
 
-__all__ = ["cells_of", "seed_of", "select", "stale_gaps"]
+__all__ = ["cells_of", "one_of_each", "seed_of", "select", "stale_gaps"]
 
 
 def select(entries: Iterable[Entry], patterns: Sequence[str] = (), rules: Sequence[str] = ()) -> list[Entry]:
@@ -26,14 +26,27 @@ def _matches(id_: str, pattern: str) -> bool:
     return fnmatchcase(id_, pattern) or fnmatchcase(id_.partition(":")[0], pattern)
 
 
+def one_of_each(entries: Iterable[Entry], seed: int = 0) -> list[Entry]:
+    """Of each case one variant: the one whose own seed is the least, so that another `seed` chooses others."""
+    least: dict[str, Entry] = {}
+    for entry in entries:
+        name = entry.id.partition(":")[0]
+        least[name] = min(least.get(name, entry), entry, key=lambda one: seed_of(one.id, seed))
+    return list(least.values())
+
+
 def cells_of(
     entries: Sequence[Entry], subjects: Sequence[Subject], modes: Sequence[str] = (), seed: int = 0
 ) -> list[Cell]:
-    """Every cell of the run, subject by subject; of the modes that a case has, those asked for."""
+    """Every cell of the run, subject by subject; of the modes that a case has, those asked for.
+
+    A subject that is given a part of the cases has one variant of each.
+    """
+    some = one_of_each(entries, seed)
     return [
         Cell(entry, subject, mode, seed_of(entry.id, seed))
         for subject in subjects
-        for entry in entries
+        for entry in (some if subject.part else entries)
         for mode in entry.case.modes
         if not modes or mode in modes
     ]

@@ -75,7 +75,8 @@ class WorkerProcess:
         pipe = self._process.stdout
         assert pipe is not None
         name = f"{self.folder.name} "
-        with contextlib.suppress(ValueError):  # closed under us: the worker was ended
+        # Closed here alone: a process that the worker has left behind may hold the other end for as long as it likes.
+        with pipe:
             for line in iter(lambda: pipe.readline(LONGEST_LINE), ""):
                 if line.startswith(name):
                     self._answers.put(json.loads(line.removeprefix(name)))
@@ -85,13 +86,16 @@ class WorkerProcess:
 
     def ask(self, request: Request, timeout: float) -> Record:
         """The observation of one cell; WorkerCrashError or WorkerTimeoutError if there is none."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(asdict(request)) + "\n")
-            self._process.stdin.flush()
-        except OSError as error:
-            raise WorkerCrashError(self._last_words()) from error
+        # in a thread of its own: a process that hangs doesn't read what is more than a pipe holds
+        threading.Thread(target=self._tell, args=(json.dumps(asdict(request)) + "\n",), daemon=True).start()
         return self._answer(timeout)
+
+    def _tell(self, line: str) -> None:
+        """Write to the process; if it has ended, or is ended while it should read, whoever waits for it is told."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
 
     def _answer(self, timeout: float) -> Record:
         try:
@@ -132,14 +136,12 @@ class WorkerProcess:
     def close(self) -> None:
         """Let the process go; its folder goes too."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         try:
             self._process.wait(timeout=GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             self.end()
-        self._process.stdout.close()
         self._folder.cleanup()
 
 

@@ -17,10 +17,12 @@ import sys
 import traceback
 from os import _exit as leave_at_once
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TextIO
 
 from .capture import Capture
-from .execute import Request, Target, perform
+from .execute import Request, Target
+from .explain import answer
+from .records import Record
 
 __all__ = ["LARGEST_FILE", "main", "version_of"]
 
@@ -36,11 +38,12 @@ def main(module: str, arch: str, folder: str, options: str = "{}") -> None:
     capture, name, process = Capture(Path(folder)), Path(folder).name, os.getpid()
     _limit_files()
     faulthandler.enable()
+    os.environ["ADSTACK_ANNOUNCE"] = "0"
     _send(replies, name, _greet(module))
     target = Target(importlib.import_module(module), arch, json.loads(options))
     for line in requests:
         capture.clear()
-        observation = perform(Request(**json.loads(line)), target, capture)
+        observation = answer(Request(**json.loads(line)), target, capture)
         if os.getpid() != process:  # a process that the subject has forked: nobody asked it
             leave_at_once(0)
         _send(replies, name, observation)
@@ -55,7 +58,7 @@ def _limit_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (min(known), hard))
 
 
-def _greet(module: str) -> dict[str, Any]:
+def _greet(module: str) -> Record:
     try:
         return {"ready": True, "version": version_of(importlib.import_module(module)), "python": sys.version.split()[0]}
     except Exception:  # noqa: BLE001 - importing a subject may fail in any way; the harness reports how
@@ -68,7 +71,7 @@ def version_of(module: object) -> str:
     return ".".join(map(str, version)) if isinstance(version, tuple) else str(version)
 
 
-def _send(replies: Any, name: str, message: dict[str, Any]) -> None:
+def _send(replies: TextIO, name: str, message: Record) -> None:
     """Write a line, whether or not what stands before it was a whole one."""
     replies.write(f"\n{name} {json.dumps(message)}\n")
     replies.flush()

@@ -1,112 +1,115 @@
-"""The matrix as one self-contained page: cases down, subjects across, details on demand."""
+"""The matrix as one self-contained page: cases down, subjects across, details of a cell on demand.
+
+page.html is its template, of Jinja; page.css and page.js are put into it, and so are the data of the cells, compressed.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections import Counter
-from collections.abc import Sequence
-from html import escape
-from string import Template
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from ..harness.cells import Result, Subject
+from ..harness.records import Record
 from ..harness.text import printable
-from .page import PAGE, SCRIPT, STYLE
+from .cell_data import cell_data
+from .comparison import Before, before_of, changes
 from .summary import Report, explanation, label, record
 from .terminal import STYLES
 
-__all__ = ["html"]
+__all__ = ["html", "page_text"]
 
-_QUIET: Final = frozenset({"pass", "gap", "unavailable"})
+_HERE: Final = Path(__file__).resolve().parent
+_QUIET: Final = frozenset({"pass", "gap", "unavailable", "missing"})
 
 
-def html(report: Report) -> str:
-    """The page. It needs no network and no other file, and shows everything without its script too."""
-    suite, machine = record(report)["suite"], report.machine
-    return Template(PAGE).substitute(
-        style=STYLE,
-        script=SCRIPT,
-        verdict="passed" if report.passed else "failed",
-        version=escape(suite["version"]),
-        machine=escape(f"{machine['cpu']} · {machine['cores']} cores · {machine['platform']}"),
-        python=escape(machine["python"]),
-        seed=report.seed,
-        seconds=f"{report.seconds:.1f}",
-        filters="".join(_filter(name, report.counts[name]) for name in STYLES if name in report.counts),
-        subjects="".join(map(_subject, report.subjects)),
-        stale="".join(_stale(subject.name, gap.covers) for subject, gap in report.stale_gaps),
-        headings="".join(f"<th scope=col>{escape(subject.name)}</th>" for subject in report.subjects),
-        body=_body(report),
+def html(report: Report, against: Record | None = None) -> str:
+    """The page. It needs no network and no other file; without its script it has counts and what failed.
+
+    Args:
+        report: the run that is shown.
+        against: another run, as `summary.record` writes it to JSON, with which this one is compared.
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["slug"] = lambda name: name.replace(" ", "-")
+    template = environment.from_string(page_text("page.html"))
+    before = None if against is None else before_of(against)
+    return template.render(
+        **_about(report, against, before),
+        style=Markup(page_text("page.css")),
+        script=Markup(page_text("page.js")),
+        data=packed(cell_data(report, before)),
     )
 
 
-def _slug(name: str) -> str:
-    return name.replace(" ", "-")
+def page_text(name: str) -> str:
+    """One of the files that the page is made of."""
+    return (_HERE / name).read_text("utf-8")
 
 
-def _filter(name: str, count: int) -> str:
-    return f'<button class="chip {_slug(name)}" data-filter="{_slug(name)}" aria-pressed=false>{count} {name}</button>'
+def packed(data: Record) -> str:
+    """Data as the page's script unpacks them: JSON, by gzip, in base64."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def _subject(subject: Subject) -> str:
-    rest = f"{subject.reason}; {subject.fix}" if subject.reason else f"{subject.device} · {subject.version}"
-    return f"<li><b>{escape(subject.name)}</b> <i>{escape(subject.kind)}</i> {escape(rest)}</li>"
+def _about(report: Report, against: Record | None, before: Before | None) -> Record:
+    """What the template shows of a run."""
+    told = record(report)
+    return {
+        "verdict": "passed" if report.passed else "failed",
+        "suite": told["suite"],
+        "machine": told["machine"],
+        "subjects": told["subjects"],
+        "stale": told["stale_gaps"],
+        "headings": [_title(subject) for subject in report.subjects],
+        "counts": {name: report.counts[name] for name in STYLES if name in report.counts},
+        "modes": list(dict.fromkeys(result.cell.mode for result in report.results)),
+        "topics": _topics(report),
+        "failures": [_failure(result) for result in report.failures],
+        "before": against,
+        "changes": [] if before is None else changes(report, before),
+    }
 
 
-def _stale(subject: str, covers: str) -> str:
-    return f"<p class=stale>{escape(subject)}: gap {escape(covers)} matches no case; remove it</p>"
+def _title(subject: Subject) -> str:
+    name, kind = subject.title
+    return f"{name} ({kind})" if subject.kind == "emulated" else name
 
 
-def _body(report: Report) -> str:
-    rows: dict[str, dict[tuple[str, str], dict[str, Result]]] = {}
-    for result in report.results:
-        cell = result.cell
-        row = rows.setdefault(cell.entry.topic, {}).setdefault((cell.entry.id, cell.mode), {})
-        row[cell.subject.name] = result
-    return "".join(_topic(topic, cases, report.subjects) for topic, cases in rows.items())
-
-
-def _topic(topic: str, cases: dict[tuple[str, str], dict[str, Result]], subjects: Sequence[Subject]) -> str:
-    """A topic that needs nobody's attention can be folded by the script; its counts stay."""
-    every = [result for results in cases.values() for result in results.values()]
-    quiet = all(label(result) in _QUIET for result in every)
-    heads = "".join(f"<td>{_counts([r for r in every if r.cell.subject is subject])}</td>" for subject in subjects)
-    head = (
-        f"<tbody data-quiet={str(quiet).lower()}><tr class=topic><th scope=rowgroup>"
-        f"<button class=fold aria-expanded=true>{escape(topic)}</button></th>{heads}</tr>"
-    )
-    return head + "".join(_row(id_, mode, results) for (id_, mode), results in cases.items()) + "</tbody>"
-
-
-def _counts(results: Sequence[Result]) -> str:
-    counts = Counter(map(label, results))
-    parts = (f'<span class="{_slug(name)}">{STYLES[name][0]} {counts[name]}</span>' for name in STYLES if counts[name])
-    return f"{' '.join(parts)} <small>of {len(results)}</small>"
-
-
-def _row(id_: str, mode: str, results: dict[str, Result]) -> str:
-    states = " ".join(sorted({_slug(label(result)) for result in results.values()}))
-    entry = next(iter(results.values())).cell.entry
-    kind = "" if mode == "forward" else f" <small>{escape(mode)}</small>"
-    name = f"<th scope=row title='{escape(entry.title, quote=True)}'>{escape(printable(id_))}{kind}</th>"
-    return f'<tr data-states="{states}">{name}{"".join(map(_cell, results.values()))}</tr>'
-
-
-def _cell(result: Result) -> str:
-    name = label(result)
-    symbol = STYLES[name][0]
-    distance = f" <small>{result.ulp:g} ulp</small>" if name == "pass" and result.ulp else ""
-    facts = [
-        result.status.value if name != result.status.value else "",
-        result.exactness,
-        f"{result.ulp:g} ulp" if result.ulp is not None else "",
-        f"{result.seconds:.2f} s",
-    ]
-    facts.append(f"seed {result.cell.seed}")
-    rules = ", ".join(result.cell.entry.case.rules)
+def _failure(result: Result) -> Record:
+    cell = result.cell
     text = "\n".join(part for part in (printable(explanation(result)), result.output) if part)
-    return (
-        f'<td class="{_slug(name)}"><details><summary><span aria-hidden=true>{symbol}</span> {name}{distance}</summary>'
-        f"<p>{escape(' · '.join(fact for fact in facts if fact))}</p>"
-        f"<p>{escape(rules)} · {escape(result.cell.entry.path)}</p>"
-        f"{f'<pre>{escape(text)}</pre>' if text else ''}</details></td>"
-    )
+    where = {"case": printable(cell.entry.id), "mode": cell.mode, "subject": cell.subject.name}
+    return {**where, "state": label(result), "text": text}
+
+
+def _topics(report: Report) -> list[Record]:
+    """Each topic, and in each column how many cells came to what. Quiet is what needs nobody's attention."""
+    grouped: dict[str, dict[str, list[str]]] = {}
+    for result in report.results:
+        columns = grouped.setdefault(result.cell.entry.topic, {})
+        columns.setdefault(result.cell.subject.name, []).append(label(result))
+    return [
+        {
+            "name": topic,
+            "quiet": all(state in _QUIET for states in columns.values() for state in states),
+            "columns": [_column(subject.name, columns) for subject in report.subjects],
+        }
+        for topic, columns in grouped.items()
+    ]
+
+
+def _column(name: str, columns: Mapping[str, Sequence[str]]) -> Record:
+    counts = Counter(columns.get(name, ()))
+    parts = [
+        {"state": state, "symbol": STYLES[state][0], "count": counts[state]} for state in STYLES if state in counts
+    ]
+    return {"subject": name, "parts": parts, "total": sum(counts.values())}

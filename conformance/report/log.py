@@ -52,7 +52,7 @@ class Log:
 
     def add(self, result: Result) -> None:
         """Append a result, by one write; a full disk ends the log and not the run."""
-        line = {**cell_record(result), "identity": identity(result.cell.subject)}
+        line = {**cell_record(result), "identity": identity(result.cell.subject), "details": result.details}
         try:
             self._append(json.dumps(line, allow_nan=False).encode() + b"\n")
         except OSError as error:
@@ -61,7 +61,7 @@ class Log:
             self._full = True
 
     def complete(self, cells: Sequence[Cell], run: Callable[[list[Cell]], list[Result]]) -> list[Result]:
-        """The result of each cell: what the file has, and what `run` gives for the others."""
+        """The result of each cell: what the file has, and what `run` gives for others; it may end early."""
         records = {_name_of(record): record for record in self.records()}
         asked = {_name(cell): cell for cell in cells}
         known = {name: one for name, one in records.items() if name in asked and _holds(one, asked[name])}
@@ -72,7 +72,9 @@ class Log:
             )
         missing = [cell for cell in cells if _name(cell) not in known]
         new = {_name(result.cell): result for result in run(missing)}
-        return [new.get(_name(cell)) or _result(cell, known[_name(cell)]) for cell in cells]
+        old = {_name(cell): _result(cell, known[_name(cell)]) for cell in cells if _name(cell) in known}
+        both = {**old, **new}
+        return [both[_name(cell)] for cell in cells if _name(cell) in both]
 
     def records(self) -> list[Record]:
         """Every line that is a result; none if there is no file. The others are told of."""
@@ -103,7 +105,8 @@ def _is_result(record: Record) -> bool:
     """Whether it has everything that a `Result` is made of, of the right types."""
     texts = all(isinstance(record.get(name), str) for name in _TEXTS)
     numbers = _is_number(record.get("seconds")) and (record.get("ulp", "") is None or _is_number(record.get("ulp")))
-    return texts and numbers and type(record.get("seed")) is int and record["status"] in _STATES
+    explained = isinstance(record.get("details", {}), dict)
+    return texts and numbers and explained and type(record.get("seed")) is int and record["status"] in _STATES
 
 
 def _is_number(value: object) -> bool:
@@ -125,4 +128,4 @@ def _holds(record: Record, cell: Cell) -> bool:
 
 def _result(cell: Cell, record: Record) -> Result:
     fields = {name: record[name] for name in ("exactness", "ulp", "message", "seconds", "output")}
-    return Result(cell, Status(record["status"]), **fields)
+    return Result(cell, Status(record["status"]), **fields, details=record.get("details", {}))

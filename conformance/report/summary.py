@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ..harness.cells import Gap, Result, Status, Subject
-from ..harness.identity import SUITE, sources
+from ..harness.identity import SUITE, identity, sources
 from ..harness.records import Record
 
 __all__ = ["Report", "cell_record", "explanation", "label", "machine", "record", "suite_sources"]
@@ -46,6 +46,8 @@ class Report:
         stale_gaps: gaps that match no case.
         seed: the run's seed; each cell's follows from it.
         seconds: wall time of the run.
+        left_out: backends that can't run here, which nobody asked for by name.
+        interrupted: how many cells were left when the run was interrupted; their results are missing.
     """
 
     results: Sequence[Result]
@@ -53,6 +55,8 @@ class Report:
     stale_gaps: Sequence[tuple[Subject, Gap]] = ()
     seed: int = 0
     seconds: float = 0.0
+    left_out: Sequence[Subject] = ()
+    interrupted: int = 0
     machine: Record = field(default_factory=machine)
 
     @property
@@ -66,8 +70,14 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Nothing failed, no gap is out of date, and something was run."""
-        return not self.failures and not self.stale_gaps and self.ran > 0
+        """Nothing failed, no gap is out of date, and something was run, to the end."""
+        return not self.failures and not self.stale_gaps and self.ran > 0 and not self.interrupted
+
+    @property
+    def gaps(self) -> dict[tuple[str, str], int]:
+        """How many cells are known gaps, by the name of the subject and the reason."""
+        gaps = ((result, result.cell.gap) for result in self.results if label(result) == "gap")
+        return dict(Counter((result.cell.subject.name, gap.reason) for result, gap in gaps if gap is not None))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -104,9 +114,11 @@ def record(report: Report) -> Record:
             "seconds": round(report.seconds, 3),
             "passed": report.passed,
             "counts": report.counts,
+            "interrupted": report.interrupted,
         },
         "machine": report.machine,
         "subjects": [_subject(subject) for subject in report.subjects],
+        "left_out": [_subject(subject) for subject in report.left_out],
         "cells": [cell_record(result) for result in report.results],
         "stale_gaps": [{"subject": s.name, "covers": g.covers, "reason": g.reason} for s, g in report.stale_gaps],
     }
@@ -118,8 +130,10 @@ def suite_sources() -> Record:
 
 
 def _subject(subject: Subject) -> Record:
-    names = ("name", "kind", "device", "version", "reason", "fix")
-    return {**{name: getattr(subject, name) for name in names}, "details": dict(subject.details)}
+    names = ("name", "kind", "device", "version", "reason", "fix", "part")
+    parts = {name: getattr(subject, name) for name in names}
+    details, init = dict(subject.details), dict(subject.options)
+    return {**parts, "details": details, "init": init, "identity": identity(subject)}
 
 
 def cell_record(result: Result) -> Record:

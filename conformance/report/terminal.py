@@ -20,6 +20,7 @@ STYLES: Final = {
     "pass": ("✓", "green"),
     "gap": ("·", "yellow"),
     "unavailable": ("-", "dim"),
+    "missing": ("o", "dim"),
     "gap passes": ("!", "bold red"),
     "wrong value": ("≠", "bold red"),
     "wrong gradient": ("∇", "bold red"),
@@ -31,14 +32,15 @@ STYLES: Final = {
 
 
 def show(report: Report, console: Console, *, verbose: bool = False) -> None:
-    """Print the matrix (by topic; by case if verbose), the failures with their messages, and a line that sums up."""
+    """Print the matrix (by topic; by case if verbose), what was not run and why, and a line that sums up.
+
+    Between these stand the reasons of gaps, and the failures with their messages.
+    """
     console.print(_by_case(report) if verbose else _by_topic(report))
-    for subject in report.subjects:
-        if not subject.is_available:
-            console.print(
-                f"[yellow]{escape(subject.name)} is unavailable:[/] {escape(subject.reason)}\n"
-                f"  do: {escape(subject.fix)}"
-            )
+    _show_missing(report, console)
+    _show_parts(report, console)
+    for (name, reason), count in report.gaps.items():
+        console.print(f"[yellow]{escape(name)}: {count} {'gap' if count == 1 else 'gaps'}:[/] {escape(reason)}")
     for result in report.failures:
         console.print(_failure(result))
     for subject, gap in report.stale_gaps:
@@ -46,11 +48,28 @@ def show(report: Report, console: Console, *, verbose: bool = False) -> None:
     console.print(_last_line(report))
 
 
+def _show_missing(report: Report, console: Console) -> None:
+    """Print which subjects were not run, why, and what would help."""
+    asked = [(subject, "is unavailable") for subject in report.subjects if not subject.is_available]
+    for subject, state in asked + [(subject, "was not run") for subject in report.left_out]:
+        console.print(
+            f"[yellow]{escape(subject.name)} {state}:[/] {escape(subject.reason)}\n  do: {escape(subject.fix)}"
+        )
+
+
+def _show_parts(report: Report, console: Console) -> None:
+    """Print which subjects were given a part of the cases."""
+    for subject in report.subjects:
+        if subject.part:
+            console.print(f"[yellow]{escape(subject.name)}:[/] {escape(subject.part)}")
+
+
 def _table(title: str, subjects: Sequence[Subject]) -> Table:
     table = Table(title=title, title_style="bold", header_style="bold", expand=False)
     table.add_column("", overflow="fold")
     for subject in subjects:
-        heading = Text.assemble(subject.name, "\n", (subject.kind, "dim"))
+        name, kind = subject.title
+        heading = Text.assemble(name, "\n", (f"({kind})", "dim"))
         table.add_column(heading, justify="left", overflow="fold")
     return table
 
@@ -115,6 +134,8 @@ def _last_words(output: str) -> list[str]:
 
 def _last_line(report: Report) -> Text:
     parts = [f"{count} {name}" for name in STYLES if (count := report.counts.get(name, 0))]
+    if report.interrupted:
+        parts.append(f"{report.interrupted} left when it was interrupted")
     verdict = "passed" if report.passed else ("failed" if report.ran or not report.results else "failed: nothing ran")
     style = "bold green" if report.passed else "bold red"
     return Text.assemble((verdict, style), f": {', '.join(parts) or 'no cells'} in {report.seconds:.1f} s")

@@ -9,22 +9,38 @@ from adstack import inspection
 
 from ..harness.cells import Gap, Subject
 
-__all__ = ["backend_subject", "backend_subjects"]
+__all__ = ["NAMES", "backend_subject", "backend_subjects"]
 
-WORKER = (sys.executable, "-c", "import sys; from adstack.conformance.harness.worker import main; main(*sys.argv[1:])")
+_MAIN = "from adstack.conformance.harness.worker import main; main(*sys.argv[1:])"
+WORKER = (sys.executable, "-c", f"import sys; {_MAIN}")
 
 
-def backend_subject(arch: str) -> Subject:
-    """The subject for one of adstack's arches, with the reason if it can't run here."""
-    probed = inspection.probe(arch)
+NAMES = tuple(
+    name
+    for arch in inspection.ARCHES
+    for name in (arch, *(one for one in inspection.EMULATED if one.partition(":")[0] == arch))
+)
+"""What a run may be asked for: each arch, and behind it those that emulate it."""
+
+
+def backend_subject(name: str) -> Subject:
+    """The subject for one of adstack's arches, or its emulated ones, with the reason if it can't run here."""
+    arch, _, processor = name.partition(":")
+    probed = inspection.probe(name)
     version = metadata.version("adstack")
     if isinstance(probed, inspection.Unavailable):
-        return Subject(arch, "adstack", arch, kind="unavailable", version=version, reason=probed.reason, fix=probed.fix)
+        return Subject(name, "adstack", arch, kind="unavailable", version=version, reason=probed.reason, fix=probed.fix)
     gaps = tuple(Gap(covers, reason) for covers, reason in inspection.gaps(arch))
     details = tuple(probed.details.items())
-    return Subject(arch, "adstack", arch, WORKER, probed.kind, probed.device, version, gaps=gaps, details=details)
+    command = _worker(inspection.EMULATED[name], processor) if processor else WORKER
+    return Subject(name, "adstack", arch, command, probed.kind, probed.device, version, gaps=gaps, details=details)
+
+
+def _worker(variable: str, value: str) -> tuple[str, ...]:
+    """A worker with an environment variable."""
+    return sys.executable, "-c", f"import os, sys; os.environ[{variable!r}] = {value!r}; {_MAIN}"
 
 
 def backend_subjects() -> list[Subject]:
-    """One per arch, in adstack's order."""
-    return [backend_subject(arch) for arch in inspection.ARCHES]
+    """One per arch, in adstack's order, each with those that emulate it behind it."""
+    return [backend_subject(name) for name in NAMES]

@@ -1,27 +1,43 @@
-"""Other implementations of the language as subjects, each under the interpreter that has it installed.
+"""Other implementations as subjects, each under the interpreter that has it installed.
 
 The interpreter is the one given with `--python quadrants=PATH`, else that of the environment variable
 ADSTACK_PYTHON_QUADRANTS, else this one. `quadrants:cuda` is Quadrants on another of its arches than the cpu.
+
+Quadrants and Taichi speak the language, and cases import them. Any other compiler has an entry point, of the group
+"adstack.subjects", and is told of launches over a pipe: see README.md.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from ..harness.cells import Subject
+from ..harness.records import Record
 from .gaps import PEER_GAPS, PEER_OPTIONS
 
-__all__ = ["PEERS", "peer_subject", "variable"]
+__all__ = ["GROUP", "PEERS", "peer_subject", "variable"]
 
 PEERS: Final = tuple(PEER_GAPS)
 _STANDALONE: Final = Path(__file__).resolve().parent.parent / "harness" / "standalone.py"
-_ASK: Final = "import sys; from importlib import metadata; print(metadata.version(sys.argv[1]))"
+_PIPED: Final = "import sys; from adstack.conformance.harness.piped import main; main(*sys.argv[1:])"
+GROUP: Final = "adstack.subjects"
+"""Of entry points."""
+_ASK: Final = """
+import json, sys
+from importlib import metadata
+group, name = sys.argv[1:]
+points = list(metadata.entry_points(group=group, name=name))
+told = points[0].load()() if points else {"version": metadata.version(name)}
+print(json.dumps(told))
+"""
 
 
 def variable(peer: str) -> str:
@@ -30,27 +46,31 @@ def variable(peer: str) -> str:
 
 
 def peer_subject(name: str, pythons: Mapping[str, str]) -> Subject:
-    """The subject called "quadrants", "taichi" or "quadrants:cuda"; KeyError if there is no such peer."""
+    """The subject called "quadrants", "taichi", "quadrants:cuda", or as an entry point is called in its environment."""
     peer, _, arch = name.partition(":")
-    known = PEER_GAPS[peer]
     python = pythons.get(peer) or os.environ.get(variable(peer)) or sys.executable
     arch = arch or "cpu"
-    gaps, options = known.get(arch, ()), PEER_OPTIONS[peer]
-    version, problem = _version(python, peer)
+    gaps, options = PEER_GAPS.get(peer, {}).get(arch, ()), PEER_OPTIONS.get(peer, ())
+    told, problem = _told(python, peer)
     if problem:
         fix = f"install {peer} and name its interpreter: --python {peer}=PATH, or {variable(peer)}=PATH"
         return Subject(name, peer, arch, kind="unavailable", reason=problem, fix=fix, gaps=gaps)
     device = platform.processor() or platform.machine()
-    return Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, version, gaps=gaps, options=options)
+    about = Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, told["version"])
+    if "command" in told:
+        command = (sys.executable, "-c", _PIPED, json.dumps(told["command"]))
+        return replace(about, module="adstack", arch="reference", command=command, device=told.get("device", device))
+    return replace(about, gaps=gaps, options=options)
 
 
-def _version(python: str, peer: str) -> tuple[str, str]:
-    """The installed version, or what keeps us from knowing it."""
+def _told(python: str, peer: str) -> tuple[Record, str]:
+    """What a peer says of itself: the version that is installed, at least; or what keeps us from knowing it."""
     try:
-        done = subprocess.run([python, "-c", _ASK, peer], capture_output=True, timeout=60, check=False)
+        done = subprocess.run([python, "-c", _ASK, GROUP, peer], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return "", f"the interpreter {python} does not run: {error}"
+        return {}, f"the interpreter {python} does not run: {error}"
     if done.returncode:
-        return "", f"{peer} is not installed for {python}"
+        return {}, f"{peer} is not installed for {python}"
     lines = done.stdout.decode("utf-8", "replace").split("\n")  # what the interpreter itself prints comes first
-    return next((line.strip() for line in reversed(lines) if line.strip()), "unknown"), ""
+    told: Record = json.loads(next(line for line in reversed(lines) if line.strip()))
+    return told, ""

@@ -7,16 +7,19 @@ import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 
 import hypothesis
 import pytest
 
 import adstack as qd
+from adstack.backends.vulkan.driver.instance import LAYER, validation_layer
 from adstack.runtime.protocol.backend import Unavailable
 from adstack.runtime.protocol.registry import probe
 
 # Every pass is checked: the verifier runs before the first and after each one.
 os.environ["ADSTACK_VERIFY"] = "1"
+os.environ["ADSTACK_ANNOUNCE"] = "0"
 
 # A shell starts its background jobs with SIGINT ignored, and so would be the processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -68,14 +71,51 @@ _ON_VULKAN = ("vulkan", "codegen_spirv")
 @cache
 def _without_vulkan() -> str:
     """What is missing here for them, and what would help; "" if nothing is."""
-    found = probe("vulkan")
-    if isinstance(found, Unavailable):
-        return f"vulkan is unavailable: {found.reason}; {found.fix}"
+    answer = probe("vulkan")
+    if isinstance(answer, Unavailable):
+        return f"vulkan is unavailable: {answer.reason}; {answer.fix}"
     return "" if shutil.which("spirv-val") else "there is no spirv-val; install spirv-tools"
 
 
+@cache
+def _without_layer() -> str:
+    """The same for tests to which Vulkan's validation layer listens; it is asked for where there is a driver."""
+    return "" if validation_layer() else f"there is no {LAYER}; on Debian, install vulkan-validationlayers"
+
+
+@cache
+def _without_emulator() -> str:
+    """The same for tests of an emulated processor."""
+    answer = probe("cpu:aarch64")
+    return f"{answer.reason}; {answer.fix}" if isinstance(answer, Unavailable) else ""
+
+
+@cache
+def _without_clang() -> str:
+    """The same for tests in which the host plays a device of Apple's."""
+    answer = probe("metal:host")
+    return f"{answer.reason}; {answer.fix}" if isinstance(answer, Unavailable) else ""
+
+
+_ON_METAL = ("metal", "codegen_msl")
+"""Folders of tests whose programs clang compiles."""
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Say of tests that need a device which is not there that they were skipped, and why."""
+    """Say of tests that need a device or a library which is not there that they were skipped, and why."""
     for item in items:
-        if item.path.parent.name in _ON_VULKAN and _without_vulkan():
-            item.add_marker(pytest.mark.skip(reason=_without_vulkan()))
+        for mark in item.iter_markers("library"):
+            (library,) = mark.args
+            if find_spec(library) is None:
+                item.add_marker(pytest.mark.skip(reason=f"there is no {library}; install the extra [{library}]"))
+        if item.get_closest_marker("browser") and not shutil.which("chromium"):
+            item.add_marker(pytest.mark.skip(reason="there is no chromium; on Debian, install chromium"))
+        if item.path.parent.name == "qemu" and _without_emulator():
+            item.add_marker(pytest.mark.skip(reason=_without_emulator()))
+        if item.path.parent.name in _ON_METAL and _without_clang():
+            item.add_marker(pytest.mark.skip(reason=_without_clang()))
+        if item.path.parent.name in _ON_VULKAN:
+            listens = item.get_closest_marker("validation_layer") is not None
+            missing = _without_vulkan() or (_without_layer() if listens else "")
+            if missing:
+                item.add_marker(pytest.mark.skip(reason=missing))

@@ -12,6 +12,9 @@ Dr.Jit have several of them; that the adjoint of a stencil can be split into blo
              and that do update the same element combine their values first, by shuffles.
     atomic   the rest.
 
+Ahead of all that, loops that add to neighbours may have been turned around: they are *gathered*, and have no updates
+any more (see `transforms/tasks/gather.py`).
+
 Which of them there are depends on the target (`Capabilities.sums`): threads of a GPU are not kept apart as those of a
 processor are, and those of a processor do not run side by side.
 
@@ -30,12 +33,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..ir.ops import APART
+from ..ir.ops import APART, ATOMIC, FOR
+from ..ir.scalar_ops import ADD, CAST, SUB
 from ..ir.structure import Op, Place, Region, Task, Value
-from ..ir.types import DType
 from .exclusivity import by_place, exclusive_updates, may_overlap
 from .facts import integer
+from .manager import Analyses
 from .reductions import COMBINING, reductions
+from .subscripts import is_wide
 from .uniformity import varying_in_row
 
 __all__ = ["Decision", "Offsets", "Plan", "is_ordered", "plan", "rows_between"]
@@ -81,7 +86,7 @@ class Offsets:
         (body,) = loop.regions
         self._outermost = body.args[0]
         self._known: dict[Value, tuple[int, int, int]] = {}
-        if _is_wide(self._outermost):
+        if is_wide(self._outermost):
             self._known[self._outermost] = (1, 0, 0)
         for op in body.walk():
             self._visit(op)
@@ -97,35 +102,29 @@ class Offsets:
         return self._known.get(value) if constant is None else (0, constant, constant)
 
     def _visit(self, op: Op) -> None:
-        if op.name == "for" and _is_wide(op.regions[0].args[0]):
+        if op.opdef is FOR and is_wide(op.regions[0].args[0]):
             lo, hi = (self._number(bound) for bound in op.operands[:2])
             if lo is not None and hi is not None and lo[0] == hi[0] == 0:
                 self._known[op.regions[0].args[0]] = (0, lo[1], max(lo[1], hi[2] - 1))
-        elif op.name in ("add", "sub", "cast") and all(_is_wide(v) for v in (*op.operands, op.result)):
+        elif op.opdef in (ADD, SUB, CAST) and all(is_wide(v) for v in (*op.operands, op.result)):
             operands = [self._number(v) for v in op.operands]
             self._combine(op, [known for known in operands if known is not None])
 
     def _combine(self, op: Op, known: Sequence[tuple[int, int, int]]) -> None:
         if len(known) != len(op.operands):
             return
-        if op.name == "cast":
+        if op.opdef is CAST:
             if op.result.dtype.bits >= op.operands[0].dtype.bits:
                 self._known[op.result] = known[0]
             return
         (a, least, most), (b, low, high) = known
-        count, low, high = (a + b, least + low, most + high) if op.name == "add" else (a - b, least - high, most - low)
+        count, low, high = (a + b, least + low, most + high) if op.opdef is ADD else (a - b, least - high, most - low)
         if count in (0, 1) and abs(low) < _FAR and abs(high) < _FAR:
             self._known[op.result] = (count, low, high)
 
 
 _FAR: Final = 1 << 20
 """Rows that no stencil reaches; sums of fewer are far from where indices wrap around to other elements."""
-
-
-def _is_wide(value: Value) -> bool:
-    """Whether a value's type wraps around half its range away from every element: signed, 32 bits or more."""
-    dtype = value.type
-    return isinstance(dtype, DType) and dtype.is_signed and dtype.is_integer and dtype.bits >= 32
 
 
 def plan(task: Task, ways: Collection[str] = APART, *, deterministic: bool = False) -> Plan:
@@ -173,10 +172,10 @@ def _why_order_matters(op: Op, decision: Decision, updates: Iterable[Op]) -> str
     return "the rounding of a sum depends on the order of iterations" if place.dtype.is_float else ""
 
 
-def rows_between(task: Task) -> int:
+def rows_between(task: Task, analyses: Analyses) -> int:
     """Over how many rows (of the outermost index of a task's loop) the updates of one tiled element are spread."""
     loop = task.body.ops[-2]
-    offsets, touching = Offsets(loop), by_place(loop.regions[0])
+    offsets, touching = Offsets(loop), analyses.get(by_place, loop.regions[0])
     tiled = [ops for ops in touching.values() if any(op.attrs.get("sums") == "tiled" for op in ops)]
     return max((_spread(ops, offsets) or 0 for ops in tiled), default=0)
 
@@ -193,6 +192,7 @@ def _spread(ops: Sequence[Op], offsets: Offsets) -> int | None:
 
 
 _NO_ROWS: Final = "no subscript is the outermost index of the loop plus a constant"
+_OLD: Final = "the old value is used"
 
 
 class _Planner:
@@ -208,7 +208,7 @@ class _Planner:
         self.loop, self.body, self.ways = loop, loop.regions[0], ways
         self.touching = by_place(self.body)
         self.offsets = Offsets(loop)
-        self.own = exclusive_updates(loop, header)
+        self.own = exclusive_updates(loop, header, self.touching)
         self.uniform = set(reductions(self.body, self.touching.values()))
         self.used = {v for op in self.body.walk() for v in op.operands}
         self.in_header = set(by_place(Region(ops=list(header))))
@@ -218,10 +218,12 @@ class _Planner:
         choices = {name: self._choice(name, ops) for name, ops in self.touching.items()}
         copied = any(choice.way == "private" for choice in choices.values())
         for op in self.body.walk():
-            if op.name == "atomic":
+            if op.opdef is ATOMIC:
                 choice = choices[op.attrs["place"].name]
                 if choice.way == "tiled" and copied:
                     choice = self._beside_copies(self.touching[op.attrs["place"].name])
+                if choice.why == _OLD and op.result not in self.used:
+                    choice = Decision(choice.way, "the old value of another update of the memory is used")
                 yield op, self._side_by_side(op, choice) if choice.way == "atomic" else choice
 
     def _beside_copies(self, ops: Sequence[Op]) -> Decision:
@@ -231,7 +233,7 @@ class _Planner:
 
     def _choice(self, name: str, ops: Sequence[Op]) -> Decision:
         """The way of all updates of one place."""
-        updates = [op for op in ops if op.name == "atomic"]
+        updates = [op for op in ops if op.opdef is ATOMIC]
         if self.own.issuperset(updates):
             return Decision("own")
         if self.uniform.issuperset(updates):
@@ -251,7 +253,7 @@ class _Planner:
         if kinds:
             return f"an update of the kind {min(kinds)} depends on the order"
         if any(op.result in self.used for op in updates):
-            return "the old value is used"
+            return _OLD
         if name in self.in_header:
             return "the bounds of the loop depend on the memory"
         return "an element is one bit" if updates[0].attrs["place"].dtype.is_bool else ""
@@ -272,8 +274,8 @@ class _Planner:
     def _why_no_copies(self, ops: Sequence[Op]) -> str:
         """Why copies could not be combined; empty if they could."""
         if "private" not in self.ways:
-            return "threads have no copies"
-        if any(op.name != "atomic" for op in ops):
+            return "threads of the device have neither blocks nor copies of the memory"
+        if any(op.opdef is not ATOMIC for op in ops):
             return f"{_NO_ROWS}, and the loop reads or overwrites the memory, too"
         kinds = sorted({op.attrs["kind"] for op in ops})
         return "" if len(kinds) == 1 else f"{_NO_ROWS}, and updates of the kinds {' and '.join(kinds)} do not combine"

@@ -51,8 +51,13 @@ def _union(one: Box, other: Box) -> Box | None:
 
 def intersection(one: Box, other: Box) -> Box | None:
     """The indices that both hold; None if there are none."""
-    common = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
-    return common if all(lo <= hi for lo, hi in common) else None
+    common = []
+    for (a, b), (c, d) in zip(one, other, strict=True):
+        low, high = (a if a > c else c), (b if b < d else d)
+        if low > high:
+            return None
+        common.append((low, high))
+    return tuple(common)
 
 
 def slices(box: Box) -> tuple[slice, ...]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from adstack.ir.structure import Function, Op
+from ..ir.ops import CALL, IF
+from ..ir.structure import Function, Op
 
 __all__ = ["LONG", "calls_cold_path", "has_cold_path", "hot_side"]
 
@@ -22,7 +23,7 @@ def hot_side(op: Op) -> int | None:
 
     None if the op is no `if`, or if both sides are short or both are long.
     """
-    if op.name != "if":
+    if op.opdef is not IF:
         return None
     short = [len(region.ops) <= LONG for region in op.regions]
     return None if short[0] == short[1] else short.index(True)
@@ -36,4 +37,4 @@ def has_cold_path(function: Function) -> bool:
 
 def calls_cold_path(op: Op) -> bool:
     """Whether an op is a call of a math function that has a cold path."""
-    return op.name == "call" and has_cold_path(op.attrs["function"])
+    return op.opdef is CALL and has_cold_path(op.attrs["function"])

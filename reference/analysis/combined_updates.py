@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from ..ir.ops import ATOMIC
+from ..ir.scalar_ops import CONST
 from ..ir.structure import Op, Place, Value
 
 __all__ = ["addresses_to_compare", "indices_of", "run_of_updates"]
@@ -26,9 +28,9 @@ def run_of_updates(op: Op, ops: Sequence[Op], joins: Callable[[Op], bool]) -> tu
     """
     run, constants = list[Op](), list[Op]()
     for other in ops[ops.index(op) :]:
-        if other.name == "const":
+        if other.opdef is CONST:
             constants.append(other)
-        elif len(run) < _MOST and other.name == "atomic" and joins(other):
+        elif len(run) < _MOST and other.opdef is ATOMIC and joins(other):
             run.append(other)
         else:
             break

@@ -7,25 +7,27 @@ caller hands in may overlap others that the loop writes to: whether they do is s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ..ir.ops import ATOMIC, SHAPE
+from ..ir.scalar_ops import ADD, CAST, CONST, NEG, SUB
 from ..ir.structure import Op, Place, Region, Value
 
 __all__ = ["by_place", "exclusive_updates", "may_overlap"]
 
 
-def exclusive_updates(loop: Op, header: Sequence[Op]) -> set[Op]:
+def exclusive_updates(loop: Op, header: Sequence[Op], touching: Mapping[str, list[Op]]) -> set[Op]:
     """The atomics of a `parallel_for` that need not be atomic, if their places overlap no other that it writes.
 
     Args:
         loop: the loop.
         header: the ops in front of it, whose results are the same in every iteration.
+        touching: the accesses of its body, by the names of their places.
     """
-    touching = by_place(loop.regions[0])
     moves = _moves(loop, {v for op in header for v in op.results})
     exclusive: set[Op] = set()
     for ops in touching.values():
-        updates = [op for op in ops if op.name == "atomic"]
+        updates = [op for op in ops if op.opdef is ATOMIC]
         if updates and _is_exclusive(ops, loop, moves):
             exclusive.update(updates)
     return exclusive
@@ -36,7 +38,7 @@ def by_place(body: Region) -> dict[str, list[Op]]:
     touching: dict[str, list[Op]] = {}
     for op in body.walk():
         place = op.attrs.get("place")
-        if place is not None and op.name != "shape":
+        if place is not None and op.opdef is not SHAPE:
             touching.setdefault(place.name, []).append(op)
     return touching
 
@@ -59,7 +61,7 @@ def _moves(loop: Op, fixed: set[Value]) -> dict[Value, Value]:
     """The values that are an injective function of one index of the loop -> that index."""
     moves = {arg: arg for arg in loop.regions[0].args}
     for op in loop.regions[0].walk():
-        if op.name == "const":
+        if op.opdef is CONST:
             fixed.add(op.result)
         moved = [v for v in op.operands if v not in fixed]
         if len(moved) == 1 and moved[0] in moves and _keeps_apart(op):
@@ -69,7 +71,7 @@ def _moves(loop: Op, fixed: set[Value]) -> dict[Value, Value]:
 
 def _keeps_apart(op: Op) -> bool:
     """Whether different numbers give different results, around the end of the type as well."""
-    if op.name == "cast":
+    if op.opdef is CAST:
         to, source = op.result.dtype, op.operands[0].dtype
         return to.kind in "iu" and source.kind in "iu" and to.bits >= source.bits
-    return op.name in ("add", "sub", "neg") and op.result.dtype.kind in "iu"
+    return op.opdef in (ADD, SUB, NEG) and op.result.dtype.kind in "iu"

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from ..ir.ops import TABLE
+from ..ir.ops import ARRAY_LOAD, ARRAY_STORE, ATOMIC, LOAD, RANDOM, STORE
+from ..ir.scalar_ops import CONST
 from ..ir.structure import Constant, Op, Place, Region, Value
 
 __all__ = [
@@ -30,13 +31,11 @@ __all__ = [
 Memory = Place | Value
 """What holds elements: a place, or the handle of a local array."""
 
-_CONST: Final = TABLE["const"]
-
 
 def constant(value: Value) -> Constant | None:
     """The number of a value that a `const` op defines; None for any other value."""
     op = value.owner
-    if not isinstance(op, Op) or op.opdef is not _CONST:
+    if not isinstance(op, Op) or op.opdef is not CONST:
         return None
     number: Constant = op.attrs["value"]
     return number
@@ -50,18 +49,18 @@ def integer(value: Value) -> int | None:
 
 def memory_of(op: Op) -> tuple[Memory, int] | None:
     """The memory that an access touches, and the position of its first index among the operands; None for other ops."""
-    start = ACCESSES.get(op.name)
+    start = ACCESSES.get(op.opdef)
     if start is None:
         return None
     return (op.operands[0] if start else op.attrs["place"]), start
 
 
-ACCESSES: Final = {"load": 0, "store": 0, "atomic": 0, "array.load": 1, "array.store": 1}
+ACCESSES: Final = {LOAD: 0, STORE: 0, ATOMIC: 0, ARRAY_LOAD: 1, ARRAY_STORE: 1}
 
 
 def extents(op: Op) -> tuple[int | None, ...]:
     """The extents that an access's indices must stay below."""
-    if op.name.startswith("array."):
+    if ACCESSES[op.opdef]:  # a local array, whose handle comes first
         return (op.operands[0].type.length,)  # type: ignore[union-attr]
     shape: tuple[int | None, ...] = op.attrs["place"].shape
     return shape
@@ -69,7 +68,7 @@ def extents(op: Op) -> tuple[int | None, ...]:
 
 def in_bounds(op: Op) -> bool:
     """Whether an access provably stays inside its memory."""
-    start = ACCESSES[op.name]
+    start = ACCESSES[op.opdef]
     return all(
         extent is not None and (index := constant(value)) is not None and 0 <= index < extent
         for value, extent in zip(op.operands[start:], extents(op), strict=False)
@@ -81,7 +80,7 @@ def may_raise(op: Op) -> bool:
     trap = op.opdef.trap
     if trap is not None:
         return _may_trap(op, constant(op.operands[1]))
-    return op.name in ACCESSES and not in_bounds(op)
+    return op.opdef in ACCESSES and not in_bounds(op)
 
 
 def _may_trap(op: Op, second: Constant | None) -> bool:
@@ -156,5 +155,4 @@ def _mod_ref(region: Region, into: ModRef, effects: dict[Op, ModRef]) -> None:
 
 def draws_random(body: Region) -> bool:
     """Whether anything draws random numbers. A stream depends on which parallel loop of the kernel draws from it."""
-    random = TABLE["random"]
-    return any(op.opdef is random for op in body.walk())
+    return any(op.opdef is RANDOM for op in body.walk())

@@ -6,6 +6,7 @@ This is the affine part of what LLVM calls scalar evolution: the recurrences {fi
 from __future__ import annotations
 
 from ..ir.def_use import defined_in
+from ..ir.scalar_ops import ADD, CAST, CONST, MAX, MIN, SELECT, SUB
 from ..ir.structure import Op, Region, Value
 from ..ir.types import i64
 from .facts import integer
@@ -43,16 +44,16 @@ class Induction:
         op = value.op
         if op is None or any(not v.dtype.is_integer for v in op.operands):
             return None
-        if op.name == "const":
+        if op.opdef is CONST:
             return 0
-        if op.name == "cast" and op.operands[0] is self.index and value.dtype.bits == 64:
+        if op.opdef is CAST and op.operands[0] is self.index and value.dtype.bits == 64:
             return 1
-        if op.name not in ("add", "sub") or value.dtype.bits != 64:
+        if op.opdef not in (ADD, SUB) or value.dtype.bits != 64:
             return None
         a, b = (self.step(v) for v in op.operands)
         if a is None or b is None:
             return None
-        total = a + b if op.name == "add" else a - b
+        total = a + b if op.opdef is ADD else a - b
         return total if abs(total) <= 1 else None
 
 
@@ -69,7 +70,7 @@ def _fits(op: Op, fitting: set[Value]) -> bool:
     number = integer(op.result)
     if number is not None:
         return -(2**31) <= number < 2**31
-    if op.name == "cast":
+    if op.opdef is CAST:
         source = op.operands[0].dtype
         return source.is_integer and source.bits <= 32 - (source.kind == "u")
-    return op.name in ("select", "min", "max") and fitting.issuperset(op.operands[-2:])
+    return op.opdef in (SELECT, MIN, MAX) and fitting.issuperset(op.operands[-2:])

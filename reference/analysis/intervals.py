@@ -10,6 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from ..ir.opdef import OpDef
+from ..ir.scalar_ops import (
+    ABS,
+    ADD,
+    AND,
+    CAST,
+    FLOORDIV,
+    MAX,
+    MIN,
+    MOD,
+    MUL,
+    NEG,
+    OR,
+    RAW_DIV,
+    RAW_MOD,
+    SHL,
+    SHR,
+    SUB,
+    XOR,
+)
+
 __all__ = ["RULES", "Interval", "Rule", "hull"]
 
 Interval = tuple[int, int]
@@ -77,23 +98,23 @@ def _shr(a: Interval, b: Interval) -> Interval | None:
     return (0, a[1] >> min(b[0], _WIDEST)) if a[0] >= 0 and b[0] >= 0 else None
 
 
-RULES: Final[dict[str, Rule]] = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "mul": _mul,
-    "neg": lambda a: (-a[1], -a[0]),
-    "abs": _abs,
-    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    "floordiv": _floordiv,
-    "mod": _mod,
-    "raw_div": _natural(_floordiv),
-    "raw_mod": _natural(_mod),
-    "and": _and,
-    "or": _bits,
-    "xor": _bits,
-    "shl": _shl,
-    "shr": _shr,
-    "cast": lambda a: a,
+RULES: Final[dict[OpDef, Rule]] = {
+    ADD: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    SUB: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    MUL: _mul,
+    NEG: lambda a: (-a[1], -a[0]),
+    ABS: _abs,
+    MAX: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    MIN: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    FLOORDIV: _floordiv,
+    MOD: _mod,
+    RAW_DIV: _natural(_floordiv),
+    RAW_MOD: _natural(_mod),
+    AND: _and,
+    OR: _bits,
+    XOR: _bits,
+    SHL: _shl,
+    SHR: _shr,
+    CAST: lambda a: a,
 }
-"""By the name of the operation; a rule takes the intervals of the operands."""
+"""By the row of the operation; a rule takes the intervals of the operands."""

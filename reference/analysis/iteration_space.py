@@ -3,14 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from adstack.ir.structure import Op, Region, Value
-
+from ..ir.ops import PLACE_ACCESSES
+from ..ir.scalar_ops import CONST
+from ..ir.structure import Op, Region, Value
 from .manager import Analyses
 from .strides import Strides
 from .uniformity import varying_in_row, varying_values
 
-__all__ = ["bound_ops", "known_extent", "row_length", "stays_in_rows"]
+__all__ = [
+    "SideBySide",
+    "bound_ops",
+    "known_extent",
+    "row_length",
+    "side_by_side",
+    "side_by_side_in_row",
+    "stays_in_rows",
+]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """What is known of the iterations of a `parallel_for` that run side by side, as lanes of vectors.
+
+    Attributes:
+        loop: the loop.
+        varying: the values that may differ between them.
+    """
+
+    loop: Op
+    varying: frozenset[Value]
+
+    @cached_property
+    def strides(self) -> Strides:
+        """How far apart the elements are that neighbours access."""
+        return Strides(self.loop, self.varying)
+
+    @cached_property
+    def vectors(self) -> int:
+        """How many accesses touch one element, or neighbouring ones, in all lanes."""
+        accesses = [op for op in self.loop.regions[0].walk() if op.opdef in PLACE_ACCESSES]
+        indices = [(op.attrs["place"], op.operands[: op.attrs["place"].rank]) for op in accesses]
+        return sum(self.varying.isdisjoint(index) or self.strides.contiguous(place, index) for place, index in indices)
+
+
+def side_by_side(task: Region) -> SideBySide:
+    """An analysis of the body of a parallel task: neighbours are successive in the row-major order of the loop."""
+    loop = task.ops[-2]
+    return SideBySide(loop, frozenset(varying_values(loop.regions[0])))
+
+
+def side_by_side_in_row(task: Region) -> SideBySide:
+    """An analysis of the body of a parallel task: neighbours differ in the last index of the loop alone."""
+    loop = task.ops[-2]
+    return SideBySide(loop, frozenset(varying_in_row(loop.regions[0])))
 
 
 def known_extent(loop: Op, header: Sequence[Op]) -> int | None:
@@ -23,8 +71,9 @@ def row_length(loop: Op, header: Sequence[Op]) -> int | None:
     return _product(loop.operands[-2:], header)
 
 
-def bound_ops(loop: Op, header: Sequence[Op]) -> list[Op]:
-    """The ops of the header that the bounds of a loop depend on, in order."""
+def bound_ops(task: Region) -> list[Op]:
+    """An analysis of the body of a parallel task: the ops in front that the bounds of its loop depend on, in order."""
+    *header, loop, _ = task.ops
     needed, ops = {*loop.operands}, []
     for op in reversed(header):
         if not needed.isdisjoint(op.results):
@@ -33,43 +82,34 @@ def bound_ops(loop: Op, header: Sequence[Op]) -> list[Op]:
     return ops[::-1]
 
 
-def stays_in_rows(loop: Op, header: Sequence[Op], lanes: int, analyses: Analyses) -> bool:
+def stays_in_rows(task: Region, lanes: int, analyses: Analyses) -> bool:
     """Whether lanes should be neighbours in a row of the last axis, rather than run on into the next row.
 
     Within a row all other indices are uniform, so an access is one vector where only the last index counts. But the end
     of every row leaves lanes without work.
 
     Args:
-        loop: a `parallel_for`.
-        header: the ops in front of it.
+        task: the body of a parallel task.
         lanes: how many iterations run side by side.
-        analyses: asked for which values vary.
+        analyses: what is known of the task.
     """
-    body = loop.regions[0]
-    if lanes == 1 or len(body.args) == 1:
+    *header, loop, _ = task.ops
+    if lanes == 1 or len(loop.regions[0].args) == 1:
         return False
     length = row_length(loop, header)
     if length is not None and 2 * length < lanes * -(-length // lanes):
         return False
     if length is not None and length < lanes:
         return True
-    across, along = analyses.get(varying_values, body), analyses.get(varying_in_row, body)
-    return _vectors(body, Strides(loop, along), along) > _vectors(body, Strides(loop, across), across)
+    return analyses.get(side_by_side_in_row, task).vectors > analyses.get(side_by_side, task).vectors
 
 
 def _product(bounds: Sequence[Value], header: Sequence[Op]) -> int | None:
     """The extents between pairs of bounds, multiplied; None if one is not constant."""
-    numbers = {op.result: int(op.attrs["value"]) for op in header if op.name == "const" and op.result.dtype.is_integer}
+    numbers = {op.result: int(op.attrs["value"]) for op in header if op.opdef is CONST and op.result.dtype.is_integer}
     total = 1
     for lo, hi in zip(bounds[::2], bounds[1::2], strict=True):
         if lo not in numbers or hi not in numbers:
             return None
         total *= max(0, numbers[hi] - numbers[lo])
     return total
-
-
-def _vectors(body: Region, strides: Strides, varying: set[Value]) -> int:
-    """How many accesses touch one element, or neighbouring ones, in all lanes."""
-    accesses = [(op.attrs["place"], op.operands) for op in body.walk() if op.name in ("load", "store", "atomic")]
-    indices = [(place, operands[: place.rank]) for place, operands in accesses]
-    return sum(varying.isdisjoint(index) or strides.contiguous(place, index) for place, index in indices)

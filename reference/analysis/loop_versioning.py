@@ -12,8 +12,23 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from adstack.ir.structure import Op, Region, Value
-
+from ..ir.ops import (
+    ARRAY_ALLOC,
+    ARRAY_LOAD,
+    ASSERT,
+    CALL,
+    FOR,
+    IF,
+    LOAD,
+    SHAPE,
+    STACK_ALLOCA,
+    STACK_CLAIM,
+    STACK_GET,
+    STACK_PUT,
+    WHILE,
+    YIELD,
+)
+from ..ir.structure import Op, Region, Value
 from .cold_paths import calls_cold_path
 
 __all__ = ["FastLoop", "fast_loop"]
@@ -26,9 +41,9 @@ _LARGEST_SIZE: Final = 400
 """A body that counts for more has no fast version."""
 _CALL_SIZE: Final = 25
 """How many ops a call of a math function counts for."""
-_READS: Final = ("load", "array.load")
-_REPEATABLE: Final = (*_READS, "call", "shape", "stack.put", "stack.get", "if", "yield", "assert")
-_NOT_INSIDE: Final = ("for", "while", "stack.alloca", "stack.claim", "array.alloc")
+_READS: Final = (LOAD, ARRAY_LOAD)
+_REPEATABLE: Final = (*_READS, CALL, SHAPE, STACK_PUT, STACK_GET, IF, YIELD, ASSERT)
+_NOT_INSIDE: Final = (FOR, WHILE, STACK_ALLOCA, STACK_CLAIM, ARRAY_ALLOC)
 """What the body of a loop with a fast version does not contain."""
 
 
@@ -55,8 +70,8 @@ def fast_loop(loop: Op, counted: Container[Value]) -> FastLoop | None:
     """
     (body,) = loop.regions
     ops = list(body.walk())
-    size = len(ops) + _CALL_SIZE * sum(o.name == "call" for o in ops)
-    if size > _LARGEST_SIZE or any(o.name in _NOT_INSIDE for o in ops):
+    size = len(ops) + _CALL_SIZE * sum(o.opdef is CALL for o in ops)
+    if size > _LARGEST_SIZE or any(o.opdef in _NOT_INSIDE for o in ops):
         return None
     unroll = _UNROLLED if size <= _UNROLLED_SIZE else 1
     if not any(calls_cold_path(o) for o in ops):
@@ -75,7 +90,7 @@ def _first_hazard(body: Region, unroll: int) -> int | None:
     for k, op in enumerate(body.ops):
         if any(_is_hazard(o, unsure) for o in _with_inner(op)):
             return k
-        if op.regions and op.operands[0] in unsure and any(o.name in _READS for o in _with_inner(op)):
+        if op.regions and op.operands[0] in unsure and any(o.opdef in _READS for o in _with_inner(op)):
             return k
     return None
 
@@ -84,7 +99,7 @@ def _is_hazard(op: Op, unsure: set[Value]) -> bool:
     """Whether an op has an effect that can't be repeated, or reads memory at an index that may mean nothing."""
     if op.opdef.pure:
         return False
-    return op.name not in _REPEATABLE or (op.name in _READS and not unsure.isdisjoint(op.operands))
+    return op.opdef not in _REPEATABLE or (op.opdef in _READS and not unsure.isdisjoint(op.operands))
 
 
 def _with_inner(op: Op) -> Iterator[Op]:

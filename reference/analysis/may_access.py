@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ..ir.opdef import OpDef
+from ..ir.ops import FOR, IF, PARALLEL_FOR, SHAPE, WHILE
+from ..ir.scalar_ops import CONST, SELECT
 from ..ir.structure import Op, Place, Program, Region, Value
 from ..ir.types import DType
 from .boxes import Box, include
@@ -69,7 +72,7 @@ class IntervalWalk:
 
     def region(self, region: Region) -> None:
         for op in region.ops:
-            visit = _STRUCTURED.get(op.name)
+            visit = _STRUCTURED.get(op.opdef)
             if visit is not None:
                 visit(self, op)
             elif "place" in op.attrs:
@@ -78,13 +81,13 @@ class IntervalWalk:
                 self.know(op.result, self._scalar(op))
 
     def _scalar(self, op: Op) -> Interval | None:
-        if op.name == "const":
+        if op.opdef is CONST:
             value = op.attrs["value"]
             return (int(value), int(value)) if isinstance(value, int) else None
-        rule: Rule | None = hull if op.name == "select" else RULES.get(op.name)
+        rule: Rule | None = hull if op.opdef is SELECT else RULES.get(op.opdef)
         if rule is None:
             return None
-        operands = op.operands[1:] if op.name == "select" else op.operands
+        operands = op.operands[1:] if op.opdef is SELECT else op.operands
         intervals = [self.known.get(v) for v in operands]
         return None if None in intervals else rule(*intervals)
 
@@ -97,7 +100,7 @@ class IntervalWalk:
 
     def _memory(self, op: Op) -> None:
         place: Place = op.attrs["place"]
-        if op.name == "shape":
+        if op.opdef is SHAPE:
             extent = self._extents(place)[op.attrs["axis"]]
             self.know(op.result, (extent, extent))
             return
@@ -146,9 +149,9 @@ class IntervalWalk:
             self.region(inner)
 
 
-_STRUCTURED: Final[dict[str, Callable[[IntervalWalk, Op], None]]] = {
-    "if": IntervalWalk.visit_if,
-    "for": IntervalWalk.visit_for,
-    "while": IntervalWalk.visit_while,
-    "parallel_for": IntervalWalk.visit_parallel_for,
+_STRUCTURED: Final[dict[OpDef, Callable[[IntervalWalk, Op], None]]] = {
+    IF: IntervalWalk.visit_if,
+    FOR: IntervalWalk.visit_for,
+    WHILE: IntervalWalk.visit_while,
+    PARALLEL_FOR: IntervalWalk.visit_parallel_for,
 }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ..ir.ops import FOR, LOAD, PARALLEL_FOR, SHAPE, STORE
+from ..ir.scalar_ops import ADD, CAST, SUB
 from ..ir.structure import Op, Program, Region, Value
 from .boxes import Box, include
 from .intervals import Interval
@@ -50,11 +52,11 @@ class _MustWalk(IntervalWalk):
 
     def region(self, region: Region) -> None:
         for op in region.ops:
-            if op.name in ("for", "parallel_for"):
+            if op.opdef in (FOR, PARALLEL_FOR):
                 self._loop(op)
-            elif op.name in ("load", "store"):
+            elif op.opdef in (LOAD, STORE):
                 self._access(op)
-            elif op.name == "shape":
+            elif op.opdef is SHAPE:
                 self._memory(op)
             elif not op.regions and "place" not in op.attrs and len(op.results) == 1:
                 self.know(op.result, self._scalar(op))
@@ -66,7 +68,7 @@ class _MustWalk(IntervalWalk):
 
     def _loop(self, op: Op) -> None:
         body = op.regions[0]
-        indices = body.args if op.name == "parallel_for" else body.args[:1]
+        indices = body.args if op.opdef is PARALLEL_FOR else body.args[:1]
         bounds = op.operands[: 2 * len(indices)]
         for index, lo, hi in zip(indices, bounds[::2], bounds[1::2], strict=True):
             first, end = self._number(lo), self._number(hi)
@@ -78,18 +80,18 @@ class _MustWalk(IntervalWalk):
 
     def _follow(self, op: Op) -> None:
         """Follow an index through sums with numbers, and conversions that keep it."""
-        if op.name not in ("add", "sub", "cast") or op.result not in self.known:
+        if op.opdef not in (ADD, SUB, CAST) or op.result not in self.known:
             return
         first = op.operands[0]
-        if op.name == "add" and first not in self.affine:
+        if op.opdef is ADD and first not in self.affine:
             first = op.operands[1]
         if first not in self.affine:
             return
         index, plus = self.affine[first]
         others = [v for v in op.operands if v is not first]
-        step = 0 if op.name == "cast" else self._number(others[0]) if others else None
+        step = 0 if op.opdef is CAST else self._number(others[0]) if others else None
         if step is not None:
-            self.affine[op.result] = index, plus - step if op.name == "sub" else plus + step
+            self.affine[op.result] = index, plus - step if op.opdef is SUB else plus + step
 
     def _access(self, op: Op) -> None:
         place = op.attrs["place"]
@@ -105,7 +107,7 @@ class _MustWalk(IntervalWalk):
                     return
                 used.add(index)
             box.append(interval)
-        boxes = self.accesses.read if op.name == "load" else self.accesses.written
+        boxes = self.accesses.read if op.opdef is LOAD else self.accesses.written
         include_exactly(boxes.setdefault(place.name, []), tuple(box))
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ..ir.ops import FOR, PARALLEL_FOR, WHILE
+from ..ir.scalar_ops import ADD, CAST, CONST, SUB
 from ..ir.structure import Op, Region, Value
 from .facts import integer
 
@@ -47,12 +49,12 @@ class Order:
 
     def _place(self, op: Op, loops: tuple[Op, ...], task: int) -> None:
         self.spots[op] = Spot(len(self.spots), loops, task)
-        inside = (*loops, op) if op.name in ("for", "while", "parallel_for") else loops
+        inside = (*loops, op) if op.opdef in (FOR, WHILE, PARALLEL_FOR) else loops
         self.varies.update((v, loops) for v in op.results)
         self.varies.update((v, inside) for region in op.regions for v in region.args)
-        if op.name == "for":
+        if op.opdef is FOR:
             self.indices[op.regions[0].args[0]] = op
-        elif op.name == "parallel_for":
+        elif op.opdef is PARALLEL_FOR:
             self.indices.update((a, op) for a in op.regions[0].args)
         for region in op.regions:
             for nested in region.ops:
@@ -62,16 +64,16 @@ class Order:
         """A value as (base + number); base None for a constant."""
         total = 0
         while (maker := value.op) is not None:
-            if maker.name == "const":
+            if maker.opdef is CONST:
                 return None, total + int(maker.attrs["value"])
-            if maker.name == "cast" and _is_injective(maker):
+            if maker.opdef is CAST and _is_injective(maker):
                 value = maker.operands[0]
             elif value.dtype.bits < NARROW:
                 break  # x + 1 may well be less than x
-            elif maker.name in ("add", "sub") and (step := integer(maker.operands[1])) is not None:
-                total += step if maker.name == "add" else -step
+            elif maker.opdef in (ADD, SUB) and (step := integer(maker.operands[1])) is not None:
+                total += step if maker.opdef is ADD else -step
                 value = maker.operands[0]
-            elif maker.name == "add" and (step := integer(maker.operands[0])) is not None:
+            elif maker.opdef is ADD and (step := integer(maker.operands[0])) is not None:
                 total += step
                 value = maker.operands[1]
             else:
@@ -86,7 +88,7 @@ class Order:
         loop = self.indices.get(base)
         if loop is None:
             return None, None
-        axis = (loop.regions[0].args.index(base) if loop.name == "parallel_for" else 0) * 2
+        axis = (loop.regions[0].args.index(base) if loop.opdef is PARALLEL_FOR else 0) * 2
         low, high = self.bounds(loop.operands[axis])[0], self.bounds(loop.operands[axis + 1])[1]
         return None if low is None else low + shift, None if high is None else high - 1 + shift
 

@@ -13,6 +13,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from ..ir.opdef import OpDef
+from ..ir.ops import IF, SHAPE
+from ..ir.scalar_ops import (
+    ABS,
+    ADD,
+    AND,
+    CAST,
+    CONST,
+    EQ,
+    FLOORDIV,
+    GE,
+    GT,
+    LE,
+    LT,
+    MAX,
+    MIN,
+    MOD,
+    MUL,
+    NEG,
+    NOT,
+    OR,
+    RAW_DIV,
+    RAW_MOD,
+    SELECT,
+    SHL,
+    SHR,
+    SUB,
+    XOR,
+)
 from ..ir.structure import Op, Value
 from ..ir.types import DType
 from . import intervals
@@ -52,6 +81,12 @@ class Range:
     def up(self, by: int) -> Range:
         """The range shifted up by a number."""
         return Range(self.lo + by, self.hi + by, _shifted(self.below, by))
+
+    def is_inside(self, extent: int | None, op: Op, axis: int) -> bool:
+        """Whether this, of an access's index, lies within an axis; the extent is None if a launch decides it."""
+        if self.lo < 0:
+            return False
+        return self.hi < extent if extent is not None else self.below.get((op.attrs["place"].name, axis), 0) < 0
 
 
 def of_type(dtype: DType) -> Range:
@@ -101,10 +136,14 @@ class Ranges:
 
     def _made(self, value: Value, depth: int) -> Range:
         """The range by the op that defines a value; all of its type where the op may wrap around."""
-        whole, op = of_type(value.dtype), value.op
-        rule = None if op is None or depth >= _DEEPEST else _RULES.get(op.name)
+        of_the_type, op = of_type(value.dtype), value.op
+        rule = None if op is None or depth >= _DEEPEST else _RULES.get(op.opdef)
         range_ = None if op is None or rule is None else rule(self, op, value, depth + 1)
-        return range_ if range_ is not None and whole.lo <= range_.lo and range_.hi <= whole.hi else whole
+        return (
+            range_
+            if range_ is not None and of_the_type.lo <= range_.lo and range_.hi <= of_the_type.hi
+            else of_the_type
+        )
 
     # ---- conditions
 
@@ -127,14 +166,14 @@ class Ranges:
         op = condition.op
         if op is None or depth > _DEEPEST:
             return
-        if op.name == "not":
+        if op.opdef is NOT:
             yield from self._told(op.operands[0], not truth, depth + 1)
-        elif op.name == ("and" if truth else "or"):
+        elif op.opdef is (AND if truth else OR):
             for operand in op.operands:
                 yield from self._told(operand, truth, depth + 1)
-        elif op.name in ("if", "select"):
+        elif op.opdef in (IF, SELECT):
             yield from self._chosen(op, condition, truth, depth)
-        elif op.name in _LESS and is_integer(op.operands[0]):
+        elif op.opdef in _LESS and is_integer(op.operands[0]):
             yield from self._compared(op, truth)
 
     def _chosen(self, op: Op, condition: Value, truth: bool, depth: int) -> Iterator[tuple[Value, Range]]:
@@ -147,15 +186,15 @@ class Ranges:
 
     def sides_of(self, op: Op, value: Value) -> tuple[Value, Value]:
         """The two values that a result of an `if` or a `select` is one of: where the condition holds, and where not."""
-        if op.name == "select":
+        if op.opdef is SELECT:
             return op.operands[1], op.operands[2]
         then, orelse = (region.terminator.operands[op.results.index(value)] for region in op.regions)
         return then, orelse
 
     def _compared(self, op: Op, truth: bool) -> Iterator[tuple[Value, Range]]:
         a, b = op.operands
-        swapped, strict = _LESS[op.name]
-        if op.name == "eq":
+        swapped, strict = _LESS[op.opdef]
+        if op.opdef is EQ:
             if truth:
                 yield from self._ordered(a, b, 0)
                 yield from self._ordered(b, a, 0)
@@ -180,25 +219,25 @@ class Ranges:
         for _ in range(_DEEPEST):
             yield value, range_
             op = value.op
-            if op is None or op.name not in ("cast", "add", "sub"):
+            if op is None or op.opdef not in (CAST, ADD, SUB):
                 return
-            source, whole = op.operands[0], of_type(value.dtype)
-            by = 0 if op.name == "cast" else integer(op.operands[1])
+            source, of_the_type = op.operands[0], of_type(value.dtype)
+            by = 0 if op.opdef is CAST else integer(op.operands[1])
             if by is None or not is_integer(source):
                 return
-            by = -by if op.name == "sub" else by
+            by = -by if op.opdef is SUB else by
             moved = self.of(source)
-            if moved.lo + by < whole.lo or moved.hi + by > whole.hi:
+            if moved.lo + by < of_the_type.lo or moved.hi + by > of_the_type.hi:
                 return
             value, range_ = source, range_.up(-by)
 
 
 _LESS: Final = {
-    "lt": (False, True),
-    "le": (False, False),
-    "gt": (True, True),
-    "ge": (True, False),
-    "eq": (False, False),
+    LT: (False, True),
+    LE: (False, False),
+    GT: (True, True),
+    GE: (True, False),
+    EQ: (False, False),
 }
 """Comparisons: whether the greater operand comes first, and whether equal ones are left out."""
 
@@ -207,9 +246,9 @@ Bounds = Mapping[Key, int]
 """Keys that a value is at most, plus a number (see `Range.below`)."""
 
 
-def _by_interval(name: str, below: Callable[..., Bounds] = lambda *operands: {}) -> Rule:
+def _by_interval(row: OpDef, below: Callable[..., Bounds] = lambda *operands: {}) -> Rule:
     """The rule of interval arithmetic for an operation; `below` gives the bounds of the result, from the operands."""
-    arithmetic = intervals.RULES[name]
+    arithmetic = intervals.RULES[row]
 
     def rule(ranges: Ranges, op: Op, value: Value, depth: int) -> Range | None:
         operands = [ranges.of(v, depth) for v in op.operands]
@@ -226,12 +265,12 @@ def _const(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
 
 def _shape(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
     """An extent; in a type that is too small for it, less."""
-    whole, extent = of_type(value.dtype), (op.attrs["place"].name, op.attrs["axis"])
+    of_the_type, extent = of_type(value.dtype), (op.attrs["place"].name, op.attrs["axis"])
     if value.dtype.bits == 64:
-        return Range(0, whole.hi, {extent: 0})
+        return Range(0, of_the_type.hi, {extent: 0})
     if ranges.fitting:
-        ranges.fitted[extent] = min(whole.hi, ranges.fitted.get(extent, whole.hi))
-    return Range(0 if ranges.fitting else whole.lo, whole.hi, {extent: 0})
+        ranges.fitted[extent] = min(of_the_type.hi, ranges.fitted.get(extent, of_the_type.hi))
+    return Range(0 if ranges.fitting else of_the_type.lo, of_the_type.hi, {extent: 0})
 
 
 def _cast(ranges: Ranges, op: Op, value: Value, depth: int) -> Range | None:
@@ -283,18 +322,18 @@ def _below_and(a: Range, b: Range) -> Bounds:
     return _both(*(r.below if r.lo >= 0 else {} for r in (a, b)))
 
 
-_RULES: Final[dict[str, Rule]] = {
-    "const": _const,
-    "shape": _shape,
-    "cast": _cast,
-    "select": _chosen,
-    "if": _chosen,
-    "sub": _sub,
-    "add": _by_interval("add", _below_sum),
-    "max": _by_interval("max", lambda a, b: a.hull(b).below),
-    "min": _by_interval("min", lambda a, b: _both(a.below, b.below)),
-    **{name: _by_interval(name) for name in ("mul", "neg", "abs", "or", "xor", "shl")},
-    **{name: _by_interval(name, _below_quotient) for name in ("floordiv", "raw_div", "shr")},
-    **{name: _by_interval(name, _below_rest) for name in ("mod", "raw_mod")},
-    "and": _by_interval("and", _below_and),
+_RULES: Final[dict[OpDef, Rule]] = {
+    CONST: _const,
+    SHAPE: _shape,
+    CAST: _cast,
+    SELECT: _chosen,
+    IF: _chosen,
+    SUB: _sub,
+    ADD: _by_interval(ADD, _below_sum),
+    MAX: _by_interval(MAX, lambda a, b: a.hull(b).below),
+    MIN: _by_interval(MIN, lambda a, b: _both(a.below, b.below)),
+    **{row: _by_interval(row) for row in (MUL, NEG, ABS, OR, XOR, SHL)},
+    **{row: _by_interval(row, _below_quotient) for row in (FLOORDIV, RAW_DIV, SHR)},
+    **{row: _by_interval(row, _below_rest) for row in (MOD, RAW_MOD)},
+    AND: _by_interval(AND, _below_and),
 }

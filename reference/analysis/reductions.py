@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from adstack.ir.structure import Op, Place, Region
-from adstack.ir.types import DType
-
+from ..ir.ops import ATOMIC
+from ..ir.scalar_ops import CONST
+from ..ir.structure import Op, Place, Region
+from ..ir.types import DType
 from .exclusivity import by_place, may_overlap
 from .facts import integer
 
@@ -42,7 +43,7 @@ def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:
     """
     varying = set(body.args)
     for op in body.walk():
-        if op.name != "const":
+        if op.opdef is not CONST:
             varying.update(op.results)
         varying.update(arg for region in op.regions for arg in region.args)
     for ops in touching:
@@ -51,7 +52,7 @@ def reductions(body: Region, touching: Iterable[list[Op]]) -> Iterator[Op]:
 
 
 def _combines(op: Op) -> bool:
-    return op.name == "atomic" and op.attrs["kind"] in COMBINING and not op.result.uses
+    return op.opdef is ATOMIC and op.attrs["kind"] in COMBINING and not op.result.uses
 
 
 def _by_element(ops: Sequence[Op]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adstack.ir.structure import Op, Place, Region
-
+from ..ir.scalar_ops import CONST
+from ..ir.structure import Op, Place, Region
 from .exclusivity import by_place, may_overlap
 
 __all__ = ["promotable_updates"]
@@ -22,7 +22,7 @@ def promotable_updates(body: Region, is_plain: Callable[[Op], bool]) -> list[lis
         is_plain: whether an update always runs, needs no guard, and touches an element that no other thread touches.
     """
     accesses = by_place(body)
-    varying = {v for op in body.walk() for v in op.results if op.name != "const"}
+    varying = {v for op in body.walk() for v in op.results if op.opdef is not CONST}
     varying.update(arg for op in body.walk() for region in op.regions for arg in region.args)
     varying.update(body.args)
     promotable = []

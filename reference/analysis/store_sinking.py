@@ -6,13 +6,11 @@ gradient of an overwritten element to zero, and then run a loop.
 
 from __future__ import annotations
 
-from adstack.ir.structure import Op, Place, Region
-
+from ..ir.ops import SERIAL_LOOPS, SHAPE, STORE
+from ..ir.structure import Op, Place, Region
 from .exclusivity import may_overlap
 
 __all__ = ["sinkable_stores"]
-
-_LOOPS = ("for", "while")
 
 
 def sinkable_stores(body: Region) -> set[Op]:
@@ -21,11 +19,11 @@ def sinkable_stores(body: Region) -> set[Op]:
     touched: list[Place] = []
     loop_follows = False
     for op in reversed(body.ops):
-        if op.name == "store" and loop_follows and not _touches(op.attrs["place"], touched):
+        if op.opdef is STORE and loop_follows and not _touches(op.attrs["place"], touched):
             stores.add(op)
         inner = [op, *(o for region in op.regions for o in region.walk())]
-        loop_follows |= any(o.name in _LOOPS for o in inner)
-        touched += [o.attrs["place"] for o in inner if "place" in o.attrs and o.name != "shape"]
+        loop_follows |= any(o.opdef in SERIAL_LOOPS for o in inner)
+        touched += [o.attrs["place"] for o in inner if "place" in o.attrs and o.opdef is not SHAPE]
     return stores
 
 

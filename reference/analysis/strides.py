@@ -7,8 +7,10 @@ element from each iteration to the next. Indices are followed by scalar evolutio
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from ..ir.ops import SHAPE
+from ..ir.scalar_ops import ADD, CAST, CONST, MUL, NEG, SUB
 from ..ir.structure import Op, Place, Region, Value
 from .evolution import Evolution, convert, minus, plus, times
 from .facts import integer
@@ -42,7 +44,7 @@ class Strides:
             those in a row of the last axis.
     """
 
-    def __init__(self, loop: Op, varying: set[Value]) -> None:
+    def __init__(self, loop: Op, varying: Collection[Value]) -> None:
         self._varying = varying
         bounds = list(zip(loop.operands[::2], loop.operands[1::2], strict=True))
         self._evolution: dict[Value, Evolution] = {
@@ -66,22 +68,22 @@ class Strides:
         low, high = self._symbol(lo), self._symbol(hi)
         if low is None or high is None or (set(low) - {()}):
             return None
-        return {**high, (): high.get((), 0) - low.get((), 0)}
+        return _nonzero({**high, (): high.get((), 0) - low.get((), 0)})
 
     def _symbol(self, value: Value) -> Polynomial | None:
         """A bound as a number or as an extent of a place; None if it is neither."""
         op = value.op
-        while op is not None and op.name == "cast" and _holds_extents(op.result) and _holds_extents(op.operands[0]):
+        while op is not None and op.opdef is CAST and _holds_extents(op.result) and _holds_extents(op.operands[0]):
             op = op.operands[0].op
-        if op is not None and op.name == "const":
+        if op is not None and op.opdef is CONST:
             return {(): int(op.attrs["value"])}
-        if op is not None and op.name == "shape" and _holds_extents(op.result):
+        if op is not None and op.opdef is SHAPE and _holds_extents(op.result):
             return _extent_of(op.attrs["place"], op.attrs["axis"])
         return None
 
     def _scan(self, region: Region) -> None:
         for op in region.ops:
-            if op.name in ("add", "sub", "cast", "mul", "neg"):
+            if op.opdef in (ADD, SUB, CAST, MUL, NEG):
                 evolution = self._combine(op)
                 if evolution is not None:
                     self._evolution[op.result] = evolution

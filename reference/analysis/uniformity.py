@@ -10,6 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..ir.opdef import OpDef
+from ..ir.ops import (
+    ARRAY_ALLOC,
+    ARRAY_LOAD,
+    ATOMIC,
+    FOR,
+    IF,
+    RANDOM,
+    STACK_ALLOCA,
+    STACK_GET,
+    STACK_LOAD_TOP,
+    STACK_LOAD_TOP_ADJ,
+    WHILE,
+)
+from ..ir.scalar_ops import SUB
 from ..ir.structure import Op, Region, Value
 from .facts import integer
 
@@ -17,14 +32,14 @@ __all__ = ["distances", "varying_in_row", "varying_values"]
 
 _ALWAYS = frozenset(
     {
-        "random",
-        "atomic",
-        "array.alloc",
-        "array.load",
-        "stack.alloca",
-        "stack.get",
-        "stack.load_top",
-        "stack.load_top_adj",
+        RANDOM,
+        ATOMIC,
+        ARRAY_ALLOC,
+        ARRAY_LOAD,
+        STACK_ALLOCA,
+        STACK_GET,
+        STACK_LOAD_TOP,
+        STACK_LOAD_TOP_ADJ,
     }
 )
 
@@ -45,7 +60,7 @@ def _varying(body: Region, indices: Sequence[Value]) -> set[Value]:
     Everything starts as uniform; what depends on the indices, on memory private to an iteration, or on control flow
     that some iterations leave earlier than others, is added until nothing changes.
     """
-    same = {op.result for loop in body.walk() if loop.name == "for" for op in distances(loop)}
+    same = {op.result for loop in body.walk() if loop.opdef is FOR for op in distances(loop)}
     search = _Search(set(indices), same)
     size = -1
     while size != len(search.varying):
@@ -59,7 +74,7 @@ def distances(loop: Op) -> list[Op]:
     lo, hi, *_ = loop.operands
     index = loop.regions[0].args[0]
     counts_up = integer(lo) == 0 and index.dtype.is_signed
-    only = all(op.name == "sub" and list(op.operands) == [hi, index] for op in index.uses)
+    only = all(op.opdef is SUB and list(op.operands) == [hi, index] for op in index.uses)
     return list(index.uses) if counts_up and only else []
 
 
@@ -78,10 +93,10 @@ class _Search:
     def region(self, region: Region) -> None:
         """Go through a region once."""
         for op in region.ops:
-            rule = _RULES.get(op.name)
+            rule = _RULES.get(op.opdef)
             if rule is not None:
                 rule(self, op)
-            elif op.name in _ALWAYS or any(v in self.varying for v in op.operands):
+            elif op.opdef in _ALWAYS or any(v in self.varying for v in op.operands):
                 self.varying.update(v for v in op.results if v not in self.same)
 
     def if_(self, op: Op) -> None:
@@ -90,8 +105,8 @@ class _Search:
         if op.operands[0] in self.varying:
             self.varying.update(op.results)
         for region in op.regions:
-            given = zip(op.results, region.terminator.operands, strict=True)
-            self.varying.update(result for result, v in given if v in self.varying)
+            incoming = zip(op.results, region.terminator.operands, strict=True)
+            self.varying.update(result for result, v in incoming if v in self.varying)
 
     def for_(self, op: Op) -> None:
         lo, hi, *initial = op.operands
@@ -119,4 +134,4 @@ class _Search:
                 self.varying.update((arg, result))
 
 
-_RULES: dict[str, Callable[[_Search, Op], None]] = {"if": _Search.if_, "for": _Search.for_, "while": _Search.while_}
+_RULES: dict[OpDef, Callable[[_Search, Op], None]] = {IF: _Search.if_, FOR: _Search.for_, WHILE: _Search.while_}

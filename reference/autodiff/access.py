@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..ir.builder import Builder
+from ..ir.ops import LOAD, PLACE_ACCESSES, STORE
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import DType, i32, u16, u32, u64
 from ..transforms.rewriting.rewrite import clone_kernel
@@ -26,7 +27,7 @@ class Checked:
     """A kernel that checks.
 
     Attributes:
-        kernel: it.
+        kernel: the kernel with the checks.
         marks: name of a place -> the place of its marks (i32, of the same shape).
         record: i32: whether there is something, the number of a load, the number of the write that came later, and the
             element's indices.
@@ -43,12 +44,10 @@ def checked(kernel: Kernel, names: Collection[str], counts: Callable[[Op], bool]
     """The kernel with checks of the places `names` that it both reads and writes; `counts` says which loads matter."""
     kernel = clone_kernel(kernel)
     checked_kernel = Checked(kernel)
-    used = {op.name: set[str]() for op in kernel.body.walk()}
-    for op in kernel.body.walk():
-        if "place" in op.attrs:
-            used[op.name].add(op.attrs["place"].name)
-    written = used.get("store", set()) | used.get("atomic", set())
-    for name in sorted(used.get("load", set()) & written & set(names)):
+    accesses = [op for op in kernel.body.walk() if op.opdef in PLACE_ACCESSES]
+    loaded = {op.attrs["place"].name for op in accesses if op.opdef is LOAD}
+    written = {op.attrs["place"].name for op in accesses if op.opdef is not LOAD}
+    for name in sorted(loaded & written & set(names)):
         checked_kernel.marks[name] = replace(kernel.places[name], name=f"{name}.read", dtype=i32, kind="ndarray")
     kernel.places.update({mark.name: mark for mark in checked_kernel.marks.values()})
     if checked_kernel.marks:
@@ -69,6 +68,7 @@ class _Marking:
         self.b = Builder()
 
     def region(self, region: Region) -> None:
+        """Rebuild a region: its loads and writes of the watched places with their marks and checks."""
         ops, region.ops = region.ops, []
         with self.b.into(region):
             for op in ops:
@@ -77,15 +77,15 @@ class _Marking:
     def _op(self, op: Op) -> None:
         for inner in op.regions:
             self.region(inner)
-        mark = self.kernel.marks.get(op.attrs["place"].name) if op.name in ("load", "store", "atomic") else None
-        if mark is None or (op.name == "load" and self.counts is not None and not self.counts(op)):
+        mark = self.kernel.marks.get(op.attrs["place"].name) if op.opdef in PLACE_ACCESSES else None
+        if mark is None or (op.opdef is LOAD and self.counts is not None and not self.counts(op)):
             self.b.region.ops.append(op)
             return
         with self.b.at(op.loc):
             number = self.b.const(len(self.kernel.sites), i32)
             self.kernel.sites.append(op)
             indices = op.operands[: mark.rank]
-            if op.name == "load":
+            if op.opdef is LOAD:
                 self.b.atomic("max", mark, indices, number)
             else:
                 self._check(op, mark, indices, number)
@@ -96,7 +96,7 @@ class _Marking:
         b = self.b
         read = b.load(mark, indices)
         wrong = b.gt(read, b.const(0, i32))
-        if op.name == "store" and self.counts is not None:
+        if op.opdef is STORE and self.counts is not None:
             wrong = b.emit("and", wrong, self._differs(op))
         report = Region()
         with b.into(report):

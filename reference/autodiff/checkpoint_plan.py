@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import AdstackDataAccessError
 from ..ir.location import Loc
+from ..ir.ops import PARALLEL_FOR
 from ..ir.structure import Kernel, Op, Place, Value
 from ..ir.types import ArrayType, i64
 from .checkpointing.loops import CheckpointedLoop
@@ -33,16 +34,18 @@ Rows = Mapping[int, int]
 
 @dataclass(frozen=True)
 class LoopPlan:
-    """What one loop takes.
+    """What the adstacks of one loop take.
 
     Attributes:
-        loc: where it is.
+        loc: the loop's location in the source.
         task: the number of the stretch of the kernel that it is in.
         around: the branches that it is in.
-        constant: how often it runs, if that is a number.
-        state: one snapshot.
-        once: what is copied once.
-        saved: what an iteration saves; `inner`: what an iteration of those loops inside saves that save everything.
+        constant: its trip count, if that is a constant.
+        state: the elements of one snapshot.
+        once: the elements that are copied once, whatever the number of snapshots.
+        saved: the elements that an iteration saves; `inner`: those that it saves for each iteration of the loops inside
+        it
+            that save everything.
         nested: the loops inside that are checkpointed, too.
     """
 
@@ -66,7 +69,7 @@ class LoopPlan:
         return checkpoints.block if all(loop.in_full(checkpoints) for loop in self.nested) else 1
 
     def rows(self, checkpoints: Checkpoints, inner: int) -> Rows:
-        """Elements of each size."""
+        """How many elements of each size one lane's adstacks have for the loop and all loops inside it."""
         in_full, block = self.in_full(checkpoints), self.block(checkpoints)
         trips = (self.constant or 0) if in_full else block
         own = [(trips, self.saved), (inner * trips, self.inner)]
@@ -77,7 +80,7 @@ class LoopPlan:
         return _sum(*own)
 
     def told(self, checkpoints: Checkpoints) -> Iterator[str]:
-        """Lines for people: of this loop, then of those inside."""
+        """A line of text about this loop and one about each checkpointed loop inside it."""
         where = f"loop at line {self.loc.line}"
         if self.in_full(checkpoints):
             yield f"{where}: {self.constant} trips, kept in full"
@@ -97,12 +100,12 @@ class LoopPlan:
 
 @dataclass(frozen=True)
 class CheckpointPlan:
-    """What the checkpointed loops of a kernel take.
+    """What the adstacks of a kernel's checkpointed loops take.
 
     Attributes:
-        loops: those.
-        refused: why others can't be.
-        levels: of nested loops that are checkpointed.
+        loops: the outermost of these loops.
+        refused: for each loop that can't be checkpointed, the reason.
+        levels: how many levels of nested loops are checkpointed.
         deeper: whether there are loops further inside that could be.
     """
 
@@ -112,7 +115,7 @@ class CheckpointPlan:
     deeper: bool = False
 
     def bytes(self, checkpoints: Checkpoints, inner: int = 1) -> int:
-        """Of one lane, in the stretch of the kernel that takes most."""
+        """The bytes of one lane's adstacks, in the stretch of the kernel that takes most."""
         tasks: dict[int, list[tuple[Sides, Rows]]] = {}
         for loop in self.loops:
             tasks.setdefault(loop.task, []).append((loop.around, loop.rows(checkpoints, inner)))
@@ -125,7 +128,7 @@ class CheckpointPlan:
 
     @property
     def least(self) -> int:
-        """The bytes of a lane without which nothing goes."""
+        """The fewest bytes of one lane: with one snapshot of each loop, and blocks of one iteration."""
         return self.bytes(Checkpoints(1, 1, self.levels))
 
     def inner(self, checkpoints: Checkpoints, stride: int) -> int:
@@ -156,7 +159,7 @@ class CheckpointPlan:
         return again + (self.depth - 1) * forward_blocks(trips, checkpoints.snapshots)
 
     def _most(self, limit: int, block: int, trips: int, inner: int) -> Checkpoints | None:
-        """With as many snapshots as there is room for, and use."""
+        """Checkpoints with this block and as many snapshots as fit and are of use; None if not one fits."""
         low, high = 0, max(1, -(-trips // block))
         while low < high:
             middle = (low + high + 1) // 2
@@ -165,7 +168,7 @@ class CheckpointPlan:
         return Checkpoints(low, block, self.levels) if low else None
 
     def told(self, checkpoints: Checkpoints) -> tuple[str, ...]:
-        """A line for each loop."""
+        """A line of text for each loop, and one for each that can't be checkpointed."""
         refused = (f"line {reason.loc.line}: {reason.message}" for reason in self.refused if reason.loc is not None)
         return (*(line for loop in self.loops for line in loop.told(checkpoints)), *refused)
 
@@ -197,7 +200,7 @@ def _within(op: Op) -> Iterator[Op]:
 
 def _task(number: int, op: Op) -> int:
     """Parallel loops by position, and all serial code as one."""
-    return number if op.name == "parallel_for" else -1
+    return number if op.opdef is PARALLEL_FOR else -1
 
 
 def _blocks(trips: int) -> list[int]:
@@ -242,7 +245,7 @@ def _branches(values: Sequence[Saved]) -> Rows:
 
 
 def _lay(items: Iterable[tuple[Sides, Rows]], level: int = 0) -> Rows:
-    """Of sides of one branch those that take most; everything else side by side."""
+    """The room that values take in one iteration: sides of one branch share their room, all else adds up."""
     flat: list[tuple[int, Rows]] = []
     branches: dict[int, dict[int, list[tuple[Sides, Rows]]]] = {}
     for sides, rows in items:

@@ -18,7 +18,9 @@ from dataclasses import replace
 from typing import Final
 
 from ..ir.builder import Builder
-from ..ir.derivatives import RULES, Pull, Saved
+from ..ir.opdef import OpDef
+from ..ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, ATOMIC, FOR, IF, LOAD, PARALLEL_FOR, STORE, WHILE
+from ..ir.pulls import Pull, Saved
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import ArrayType
 from ..transforms.math.num import Num
@@ -48,7 +50,7 @@ def forward(kernel: Kernel, duals: Mapping[str, Place]) -> Kernel:
 
 
 def _dual_of(temp: Place) -> Place:
-    return replace(temp, name=f"{temp.name}.dual", role="dual", of=temp.name)
+    return replace(temp, name=f"{temp.name}.dual")
 
 
 class _Forward:
@@ -66,17 +68,17 @@ class _Forward:
         self.duals = duals
         self.tangents: dict[Value, Value] = {}
         self.b = Builder()
-        self._visitors: dict[str, Callable[[Op], None]] = {
-            "load": self._load,
-            "store": self._store,
-            "atomic": self._atomic,
-            "array.alloc": self._array_alloc,
-            "array.load": self._array_load,
-            "array.store": self._array_store,
-            "if": self._if,
-            "for": self._for,
-            "while": self._while,
-            "parallel_for": self._parallel_for,
+        self._visitors: dict[OpDef, Callable[[Op], None]] = {
+            LOAD: self._load,
+            STORE: self._store,
+            ATOMIC: self._atomic,
+            ARRAY_ALLOC: self._array_alloc,
+            ARRAY_LOAD: self._array_load,
+            ARRAY_STORE: self._array_store,
+            IF: self._if,
+            FOR: self._for,
+            WHILE: self._while,
+            PARALLEL_FOR: self._parallel_for,
         }
 
     def region(self, region: Region, carried: Sequence[int] = (), first: int = 0) -> None:
@@ -92,18 +94,18 @@ class _Forward:
 
     def _visit(self, op: Op) -> None:
         with self.b.at(op.loc):
-            visit = self._visitors.get(op.name)
+            visit = self._visitors.get(op.opdef)
             if visit is not None:
                 visit(op)
                 return
             self.b.region.ops.append(op)
-            if op.name in RULES and op.results[0] in self.active:
+            if op.opdef.pulls and op.results[0] in self.active:
                 self._linear(op)
 
     def _tangent(self, value: Value) -> Value:
         """The tangent of `value` for memory, or for a place where there has to be one."""
-        known = self.tangents.get(value)
-        return self.b.const(0.0, value.dtype) if known is None else known
+        tangent = self.tangents.get(value)
+        return self.b.const(0.0, value.dtype) if tangent is None else tangent
 
     # ---- scalar operations
 
@@ -112,7 +114,7 @@ class _Forward:
         names = zip("xyz", op.operands, strict=False)
         primals = {"r": Num(self.b, op.result), **{name: Num(self.b, v) for name, v in names}}
         total: Num | None = None
-        for operand, pull in zip(op.operands, RULES[op.name], strict=True):
+        for operand, pull in zip(op.operands, op.opdef.pulls or (), strict=True):
             if pull is not None and operand in self.tangents:
                 term = self._pulled(pull, self.tangents[operand], primals).to(op.result.dtype)
                 total = term if total is None else total + term
@@ -236,4 +238,4 @@ class _Forward:
         self.b.region.ops.append(serial(op) if chooses else op)
 
     def _chooses(self, op: Op) -> bool:
-        return op.name == "atomic" and op.attrs["place"].name in self.duals and op.attrs["kind"] not in _TOGETHER
+        return op.opdef is ATOMIC and op.attrs["place"].name in self.duals and op.attrs["kind"] not in _TOGETHER

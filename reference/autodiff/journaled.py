@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.builder import Builder
+from ..ir.ops import FOR, IF, LOAD, PARALLEL_FOR, WHILE
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import i64
 from ..transforms.rewriting.rewrite import clone_kernel, clone_op
@@ -58,7 +59,7 @@ def journaled(kernel: Kernel, adjoints: Mapping[str, Place]) -> Journaled:
     rotate(source.body)
     journal = journal_of(source)
     backward = reverse(source, adjoints, journal=journal)
-    read = {op.attrs["place"].name for op in backward.body.walk() if op.name == "load"}
+    read = {op.attrs["place"].name for op in backward.body.walk() if op.opdef is LOAD}
     written = replace(journal, logs={op: log for op, log in journal.logs.items() if log.place.name in read})
     forward = _Forward(source, written).emit()
     logs = tuple(written.logs.values())
@@ -74,7 +75,7 @@ class _Writing(Sweep):
         self.writes = row
 
     def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
-        if op.name in ("if", "for", "while"):
+        if op.opdef in (IF, FOR, WHILE):
             super().op(op, names, counters, index)
             return
         self._clone(op, names)
@@ -100,7 +101,7 @@ class _Forward:
         *ops, end = self.source.body.ops
         for op in ops:
             with self.b.at(op.loc):
-                if op.name == "parallel_for":
+                if op.opdef is PARALLEL_FOR:
                     self._parallel(op, names)
                     continue
                 self._iteration([op], names, counters, serial_row(self.journal, self.b))

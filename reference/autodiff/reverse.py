@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ..ir.builder import Builder
+from ..ir.ops import LOAD
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..transforms.rewriting.options import DEFAULT
 from ..transforms.rewriting.rewrite import clone_op
@@ -135,11 +136,11 @@ class _Emission:
         wanted = {
             (op.loc, op.attrs["place"].name)
             for op in body.walk()
-            if op.name == "load"
+            if op.opdef is LOAD
             and op.attrs["place"].name in self.plan.written - self.plan.replayed
             and op.attrs["place"].kind != "temp"
         }
-        loads = (op for op in self.plan.source.body.walk() if op.name == "load")
+        loads = (op for op in self.plan.source.body.walk() if op.opdef is LOAD)
         return [op for op in loads if (op.loc, op.attrs["place"].name) in wanted]
 
     # ---- forward

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from ..ir.builder import Builder
+from ..ir.ops import LOAD
 from ..ir.structure import Kernel, Op, Place, Region
 from ..ir.types import i32
 from ..transforms.rewriting.rewrite import clone_kernel
@@ -38,7 +39,7 @@ def seen(kernel: Kernel, names: Collection[str]) -> Seen:
     """The kernel with marks for the places `names`."""
     kernel = clone_kernel(kernel)
     marked = Seen(kernel)
-    loaded = {op.attrs["place"].name for op in kernel.body.walk() if op.name == "load"}
+    loaded = {op.attrs["place"].name for op in kernel.body.walk() if op.opdef is LOAD}
     for name in sorted(loaded & set(names)):
         marked.marks[name] = replace(kernel.places[name], name=f"{name}.seen", dtype=i32, kind="ndarray")
     kernel.places.update({mark.name: mark for mark in marked.marks.values()})
@@ -52,7 +53,7 @@ def _mark(region: Region, b: Builder, marked: Seen) -> None:
         for op in ops:
             for inner in op.regions:
                 _mark(inner, b, marked)
-            mark = marked.marks.get(op.attrs["place"].name) if op.name == "load" else None
+            mark = marked.marks.get(op.attrs["place"].name) if op.opdef is LOAD else None
             if mark is not None:
                 with b.at(op.loc):
                     b.atomic("max", mark, op.operands, b.const(len(marked.sites), i32))

@@ -1,7 +1,9 @@
 """Data that kernels work on: fields, ndarrays, struct fields, and arrays of others.
 
 factories.py      field, ndarray, tensor: data by the type of its elements
-fields.py         fields; snode.py: their placement; struct_fields.py: one field per member
+fields.py         fields; struct_fields.py: one field per member
+placement.py      where fields stand; snode.py: the levels that place them
+levels.py         sparse levels; activation.py: what the host activates; sparse.py: what programs ask of them
 ndarrays.py       arrays that are passed as arguments
 hostarrays.py     elements and bulk copies from the host; hostvalues.py: what the host may put where
 device_arrays.py  arrays of others in a device's memory; dlpack.py: memory handed to others

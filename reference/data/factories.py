@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import enum
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import AdstackRuntimeTypeError
+from ..ir.types import DType
 from ..values.making import register
 from ..values.matrices.struct import StructType
 from ..values.matrices.types import MatrixType
-from .fields import make_field
+from .fields import MatrixField, ScalarField, make_field
 from .ndarrays import Ndarray, make_ndarray
 from .struct_fields import StructField
+
+if TYPE_CHECKING:
+    from ..values.matrices.matrix_types import MatrixValue
 
 __all__ = ["Backend", "field", "make_field", "make_ndarray", "ndarray", "struct_field", "tensor"]
 
@@ -24,6 +28,12 @@ class Backend(enum.Enum):
     NDARRAY = 1
 
 
+@overload
+def field(dtype: MatrixType | type[MatrixValue], shape: Any = ..., name: str = ..., **options: Any) -> MatrixField: ...
+@overload
+def field(dtype: StructType, shape: Any = ..., name: str = ..., **options: Any) -> StructField: ...
+@overload
+def field(dtype: type[float] | type[int] | DType, shape: Any = ..., name: str = ..., **options: Any) -> ScalarField: ...
 def field(dtype: Any, shape: Any = None, name: str = "", **options: Any) -> Any:
     """Make a field of zeros: a global array that kernels see by name.
 
@@ -50,7 +60,7 @@ def field(dtype: Any, shape: Any = None, name: str = "", **options: Any) -> Any:
 
 
 def struct_field(dtype: StructType, shape: Any = None, **options: Any) -> StructField:
-    """A field of structs of a type; options as for `field`."""
+    """A field of structs of a type, with the shape and the options of `field`, which also says what it raises."""
     return StructField(dtype, shape, **options)
 
 
@@ -73,7 +83,7 @@ def ndarray(dtype: object, shape: object, needs_grad: bool = False, needs_dual: 
 
 
 def tensor(
-    dtype: object, shape: object, backend: object = Backend.NDARRAY, needs_grad: bool = False, needs_dual: bool = False
+    dtype: Any, shape: object, backend: object = Backend.NDARRAY, needs_grad: bool = False, needs_dual: bool = False
 ) -> Any:
     """Make a tensor of zeros, which kernels take as an argument that is annotated with `Tensor`.
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 import enum
 import itertools
 import re
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..absent import missing, with_absent
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.structure import Place
-from ..ir.types import DType
+from ..ir.types import DType, from_numpy
 from ..runtime import state
 from ..runtime.memory.buffers import Buffer
 from ..runtime.memory.copying import Uncopied
-from ..runtime.threads.guards import invalidate, rewired
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values.scalars import scalar_type
 from .hostarrays import HostArray
 from .hostvalues import extents
+from .levels import Cells, Node
+from .placement import Of, Placement, Spot, placed
 
-__all__ = ["Field", "Layout", "MatrixField", "Placement", "ScalarField", "make_field"]
+__all__ = ["Field", "Layout", "MatrixField", "ScalarField", "make_field"]
 
 _numbers = itertools.count()
 _AXES = "ijklmnopqrstuvwxyz"
@@ -34,54 +37,14 @@ class Layout(enum.Enum):
     SOA = 1
 
 
-@dataclass
-class Placement:
-    """Where a field's index axes come from.
+@with_absent("a field")
+class Field(Uncopied, HostArray):
+    """A scalar field, or one of vectors or matrices; see `adstack.values.specs.FieldLike`.
 
     Attributes:
-        shape: extents of the index axes.
-        offset: the least index of each.
-        ready: False until the builder that made it is finalized.
-        own: whether the field was made with its shape, instead of being placed somewhere.
+        role: what it is of its field: "primal", "grad", "dual", or "grad.dual" for the tangents of the gradient.
+        across: of a gradient, the dual of the same field: where both have memory, the gradient has a dual of its own.
     """
-
-    shape: tuple[int, ...]
-    offset: tuple[int, ...]
-    ready: bool = True
-    own: bool = False
-
-
-@dataclass
-class Spot:
-    """Where a field was placed, if it was: its companions look here, too."""
-
-    placement: Placement | None = None
-
-
-@dataclass(frozen=True)
-class Of:
-    """What a gradient or dual knows of its field: a weak reference, so that the field can be collected."""
-
-    unique: str
-    name: str
-    label: str
-    spot: Spot
-
-
-PLACED: Final = [0]
-"""Grows whenever some field gets its memory, or loses it."""
-
-
-def placed(role: str = "primal") -> None:
-    """Say that some field, or gradient or dual of one, has its memory now, or has none any more."""
-    PLACED[0] += 1
-    rewired()
-    if role == "grad":
-        invalidate()  # launches leave records from now on
-
-
-class Field(Uncopied, HostArray):
-    """A scalar field, or one of vectors or matrices; see `adstack.values.specs.FieldLike`."""
 
     WHAT = "field"
     COPY_WHAT = "a field"
@@ -92,7 +55,7 @@ class Field(Uncopied, HostArray):
         dtype: DType,
         element_shape: tuple[int, ...],
         name: str = "",
-        primal: Field | None = None,
+        of: Of | None = None,
         role: str = "primal",
     ) -> None:
         self.dtype = dtype
@@ -100,17 +63,30 @@ class Field(Uncopied, HostArray):
         self.name = name
         self.role = role
         self.spot: Spot = Spot()
-        self._of = None if primal is None else Of(primal.unique, primal.name, primal.label, primal.spot)
+        self._of = of
         self.grad: Field | None = None
-        self.dual: Field | None = None
+        self.own_dual: Field | None = None
+        self.across: Field | None = None
         self.follows = False
         self._buffer: Buffer | None = None
         self._dropped = False
         stem = re.sub(r"\W", "_", name) or "field"
-        self.unique: str = f"{primal.unique}.{role}" if primal else f"{stem}_{next(_numbers)}"
+        self.unique: str = f"{of.unique}.{role}" if of else f"{stem}_{next(_numbers)}"
         state.current().adopt(self)
 
     # ---- placement
+
+    @property
+    def dual(self) -> Field | None:
+        """The field of its tangents; that of a gradient is made when it is first asked for, once it can be."""
+        if self.own_dual is None and self.across is not None and self.across.is_placed and self.is_placed:
+            self.own_dual = type(self)(self.dtype, self.element_shape, of=self._of, role=f"{self.role}.dual")
+            self.own_dual.follows = True
+        return self.own_dual
+
+    @dual.setter
+    def dual(self, dual: Field | None) -> None:
+        self.own_dual = dual
 
     @property
     def placement(self) -> Placement | None:
@@ -120,7 +96,7 @@ class Field(Uncopied, HostArray):
         return self.spot.placement
 
     def put(self, placement: Placement) -> None:
-        """Place the field, once."""
+        """Place the field at a `placement`, once: AdstackRuntimeError if it is placed already."""
         if self.spot.placement is not None:
             raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
         self.spot.placement = placement
@@ -159,14 +135,56 @@ class Field(Uncopied, HostArray):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes; AdstackRuntimeError if the field is not placed, or its runtime has ended."""
         return self._usable().shape
 
     @property
     def offset(self) -> tuple[int, ...]:
+        """The least index of each axis, 0 unless the program gave another one."""
         return self._usable().offset
 
     @property
+    def cells(self) -> tuple[Cells, ...]:
+        """The cells of sparse levels that its elements lie in, from the root down; none if every element is active."""
+        node = self._usable().node
+        return () if node is None else node.cells
+
+    def parent(self, n: int = 1) -> Node:
+        """The level where it was placed, or for `n` > 1 the one `n - 1` levels above.
+
+        AdstackRuntimeError if there is none.
+        """
+        node = self._usable().node
+        for _ in range(n - 1):
+            node = None if node is None else node.parent()
+        if node is None:
+            raise AdstackRuntimeError(
+                f"{self.label} has no level {n} above it", do="place it under qd.root, and ask for one of its levels"
+            )
+        return node
+
+    @property
+    def snode(self) -> Node:
+        """The level where it was placed; AdstackAttributeError for a field with a shape of its own."""
+        if self._usable().node is None:
+            raise missing("a field with a shape of its own", "snode", (), "place it under qd.root")
+        return self.parent()
+
+    def append(self, value: object) -> Any:
+        """In a kernel, where the field is one list: add an element `value`; its position. On the host an error."""
+        raise _of_kernels("append")
+
+    def length(self) -> Any:
+        """In a kernel, where the field is one list: how many elements it has; on the host an error."""
+        raise _of_kernels("length")
+
+    def deactivate(self) -> None:
+        """In a kernel, where the field is one list: make it empty; on the host an error."""
+        raise _of_kernels("deactivate")
+
+    @property
     def label(self) -> str:
+        """What messages call it."""
         if self._of is not None:
             return f"{self._of.label}.{self.role}"
         return f"field {self.name}" if self.name else "a field"
@@ -186,11 +204,13 @@ class Field(Uncopied, HostArray):
 
     @property
     def buffer(self) -> Buffer:
+        """The memory of its elements, of shape `shape + element_shape`, zeroed when it is first asked for."""
         buffer = self._buffer
         if buffer is None:
             with RUNTIME_LOCK.lock:  # the runtime does not end meanwhile, and only one thread makes memory
                 if self._buffer is None:
                     shape = self._usable().shape + self.element_shape
+                    self._cells = self.cells
                     self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
                 buffer = self._buffer
         return buffer
@@ -217,8 +237,9 @@ class Field(Uncopied, HostArray):
         self._buffer = None
 
     def companions(self) -> tuple[Field, ...]:
-        """The gradient and the dual, where the dtype allows them."""
-        return tuple(c for c in (self.grad, self.dual) if c is not None)
+        """The gradient and the dual, where the dtype allows them, and the dual of the gradient if there is one."""
+        second = None if self.grad is None else self.grad.own_dual
+        return tuple(c for c in (self.grad, self.own_dual, second) if c is not None)
 
     def __str__(self) -> str:
         return super().__str__() if self.is_placed else repr(self)
@@ -229,12 +250,27 @@ class Field(Uncopied, HostArray):
         return f"<adstack {self.label}: {self.dtype}{element}, {where}>"
 
 
+def _of_kernels(name: str) -> AdstackRuntimeError:
+    return AdstackRuntimeError(
+        f"{name}() has a meaning only in a kernel",
+        do="on the host use qd.length(x.parent()), x[i] = v, deactivate_all()",
+    )
+
+
 class ScalarField(Field):
     """A field of numbers."""
+
+    if TYPE_CHECKING:  # programs know whether they have made these
+        grad: Any
+        dual: Any
 
 
 class MatrixField(Field):
     """A field of vectors (n,) or matrices (n, m)."""
+
+    if TYPE_CHECKING:
+        grad: Any
+        dual: Any
 
     @property
     def n(self) -> int:
@@ -259,7 +295,7 @@ class MatrixField(Field):
         if self._array is None:
             self._reach()
         at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self.to_numpy(copy=self._array is None)[at]
+        return self.to_numpy(copy=self._array is None or bool(self._cells))[at]
 
 
 def make_field(
@@ -285,8 +321,9 @@ def make_field(
     kind = MatrixField if element_shape else ScalarField
     field = kind(scalar, tuple(element_shape), name)
     if scalar.is_float:
-        field.grad = kind(scalar, field.element_shape, primal=field, role="grad")
-        field.dual = kind(scalar, field.element_shape, primal=field, role="dual")
+        of = Of(field.unique, field.name, field.label, field.spot)
+        field.grad = kind(scalar, field.element_shape, of=of, role="grad")
+        field.dual = field.grad.across = kind(scalar, field.element_shape, of=of, role="dual")
         field.grad.follows, field.dual.follows = needs_grad, needs_dual
     if layout is not None and not (element_shape and isinstance(layout, Layout)):
         raise AdstackArgumentError(
@@ -307,11 +344,30 @@ def _check_order(order: str | None, rank: int) -> None:
         raise AdstackArgumentError(f"order={order!r} must name each of the axes {', '.join(names)} once")
 
 
+def _type_for(dtype: Any) -> str:
+    """What to write for what is no scalar type: that of numpy's type, if it is one."""
+    if isinstance(dtype, (tuple, int)):
+        return "the type comes first: qd.field(qd.f32, shape=...)"
+    try:
+        return f"write qd.{from_numpy(np.dtype(dtype))}"
+    except (TypeError, KeyError):
+        return "use one such as qd.f32"
+
+
 def element_dtype(dtype: object, what: str, differentiated: bool) -> DType:
-    """The scalar type that a program named; an integer one can't have gradients."""
+    """The scalar type that a program named.
+
+    Args:
+        dtype: the type as the program wrote it.
+        what: what messages call the data, "field" or "ndarray".
+        differentiated: whether a gradient or a dual was asked for beside the data.
+
+    Raises:
+        AdstackRuntimeTypeError: if it is no scalar type, or a type of integers that is to have a gradient or a dual.
+    """
     scalar = scalar_type(dtype)
     if not isinstance(scalar, DType):
-        raise AdstackRuntimeTypeError(f"{dtype!r} can't be the element type of the {what}", do="use one such as qd.f32")
+        raise AdstackRuntimeTypeError(f"{dtype!r} can't be the element type of the {what}", do=_type_for(dtype))
     if differentiated and not scalar.is_float:
         raise AdstackRuntimeTypeError(
             f"{scalar} is not supported for {what} with `needs_grad=True` or `needs_dual=True`",
@@ -321,7 +377,10 @@ def element_dtype(dtype: object, what: str, differentiated: bool) -> DType:
 
 
 def offsets(offset: object, rank: int) -> tuple[int, ...]:
-    """An offset as programs write it, one per axis."""
+    """An offset as programs write it, None for zeros, as one integer per axis.
+
+    AdstackArgumentError if there are not `rank` integers.
+    """
     if offset is None:
         return (0,) * rank
     entries = tuple(offset) if isinstance(offset, (tuple, list)) else (offset,)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..analysis.boxes import box_at
-from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError, AdstackTypeError
 from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.threads.capturing import CAPTURING
@@ -18,8 +19,9 @@ from ..runtime.threads.recording import RECORDERS, host_wrote
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values import linked
 from ..values.elements import Elements
-from . import dlpack, hostvalues
+from . import activation, dlpack, hostvalues
 from .device_arrays import described
+from .levels import Cells
 
 __all__ = ["HostArray"]
 
@@ -35,6 +37,7 @@ class HostArray(ABC):
     WHAT: str = "array"
     dtype: DType
     element_shape: tuple[int, ...] = ()
+    role: str = "primal"
     _array: Array | None = None
     bounds: tuple[tuple[int, int], ...] | None = None
     _fast: int = 0
@@ -42,6 +45,13 @@ class HostArray(ABC):
     _plain: Any = float
     _low: float = 0
     _high: float = 0
+    _cells: tuple[Cells, ...] = ()
+    """Those of `cells`, once there is memory."""
+
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        """In which cells of sparse levels its elements lie, from the root on; none if it is dense."""
+        return ()
 
     @property
     @abstractmethod
@@ -103,7 +113,9 @@ class HostArray(ABC):
     def contents(self) -> Array:
         """The contents, for reading; memory that the host addresses is looked up once."""
         array = self._array
-        return self.buffer.read() if array is None else array
+        if array is None:
+            array = self.buffer.read()
+        return activation.shown(self, array) if self._cells else array
 
     def _reach(self) -> None:
         """Find the memory: direct access to it may have been given up while a graph was recorded."""
@@ -114,13 +126,17 @@ class HostArray(ABC):
                 self._attach(self.buffer)
 
     def number_at(self, position: tuple[int, ...]) -> Any:
-        """One number."""
+        """The number at a `position` in memory, counted from 0: 0 in an inactive cell."""
+        if self._cells and not activation.is_active(self._cells, position):
+            return self.dtype(0)
         array = self._array
         value = self.buffer.item(position) if array is None else array.item(position)
         return linked.read(self, position, value) if RECORDERS else value
 
     def store_at(self, position: tuple[int, ...], value: object, given: object) -> None:
-        """Write one element; `given` is what the host wanted to write."""
+        """Write `value`, of the array's type, at a `position` in memory; `given` is what the host wanted to write."""
+        if self._cells:
+            activation.activate(self._cells, position)
         if RECORDERS:
             linked.wrote(self, position, given)
         buffer, array = self.buffer, self._array
@@ -139,7 +155,7 @@ class HostArray(ABC):
         if array is None:
             return buffer
         self.bounds = tuple(zip(self.offset, self.shape, strict=True))
-        if not self.element_shape and array.ndim == 1 and not self.offset[0]:
+        if not self.element_shape and array.ndim == 1 and not self.offset[0] and not self._cells:
             self._fast, self._item = len(array), array.item
             self._plain, self._low, self._high = hostvalues.storable(self.dtype)
         return buffer
@@ -161,12 +177,19 @@ class HostArray(ABC):
     # ---- all elements
 
     def fill(self, value: object) -> None:
-        """Set every element to `value`: a number, or a vector or matrix of the element's shape."""
-        self._replace(hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value), value)
+        """Set every element to `value`: a number, or a vector or matrix of the element's shape.
 
-    def _replace(self, values: object, given: object) -> None:
-        """Write every element; `given` is what the host wanted to write."""
-        self.buffer.write(values)
+        Of a sparse field these are the active ones.
+        """
+        values = hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value)
+        self._replace(values, value, activation.fill)
+
+    def _replace(self, values: Any, given: object, sparse: Callable[[Any, Any], None]) -> None:
+        """Write every element, by `sparse` in a sparse field; `given` is what the host wanted to write."""
+        if self.cells:
+            sparse(self, values)
+        else:
+            self.buffer.write(values)
         if RECORDERS:
             linked.wrote(self, ..., given)
 
@@ -181,7 +204,7 @@ class HostArray(ABC):
 
     def _copied(self, other: HostArray) -> bool:
         """Let the device copy, if it can."""
-        done = self.buffer.copy_from(other.buffer)
+        done = not (self.cells or other.cells) and self.buffer.copy_from(other.buffer)
         if done and RECORDERS:
             host_wrote(self, ...)
         return done
@@ -201,6 +224,7 @@ class HostArray(ABC):
         if copy:
             with self.buffer.locked(), np.errstate(all="ignore"):
                 return np.array(self.contents(), dtype)
+        self._check_shared()
         contents = self.contents()
         if contents is not self._array or (dtype is not None and np.dtype(dtype) != contents.dtype):
             raise AdstackArgumentError(
@@ -214,10 +238,11 @@ class HostArray(ABC):
         """Replace all elements by those of a numpy array of any layout, or of nested lists.
 
         Its shape is `shape + element_shape`. Numbers are converted as single ones are: see `memory.stores`.
-        AdstackArgumentError if the shape is another one, or a number is out of range.
+        AdstackArgumentError if the shape is another one, or a number is out of range. Of a sparse field, what gets a
+        number that is not 0 is activated.
         """
         listed = array if isinstance(array, (list, tuple)) else None
-        self._replace(hostvalues.bulk(self, np.asarray(array)), listed)
+        self._replace(hostvalues.bulk(self, np.asarray(array)), listed, activation.replace)
 
     def to_torch(self, device: object = None, copy: bool = True) -> Any:
         """The elements as a torch tensor of shape `shape + element_shape`.
@@ -236,7 +261,10 @@ class HostArray(ABC):
         return tensor if device is None else tensor.to(device)
 
     def from_torch(self, tensor: object) -> None:
-        """Replace all elements by those of a torch tensor of shape `shape + element_shape`."""
+        """Replace all elements by those of a torch `tensor` of shape `shape + element_shape`.
+
+        AdstackRuntimeTypeError if it is no torch tensor; what else is refused, `from_numpy` says.
+        """
         if not hasattr(tensor, "detach"):
             raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
         self.from_numpy(tensor.detach().cpu().numpy())
@@ -244,9 +272,18 @@ class HostArray(ABC):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """How torch, cupy and numba share memory of a device; there is none elsewhere."""
+        self._check_shared()
         return described(self.buffer)
 
+    def _check_shared(self) -> None:
+        """An error for memory that others may not write: they would activate nothing."""
+        if self.cells:
+            raise AdstackArgumentError(
+                f"{self.label} is sparse and can't share its memory", do="use to_numpy() and from_numpy()"
+            )
+
     def __dlpack__(self, **request: Any) -> Any:
+        self._check_shared()
         if dlpack.device_of(self.buffer) is None:
             return self.to_numpy(copy=False).__dlpack__(**request)
         self.buffer.share()
@@ -264,6 +301,18 @@ class HostArray(ABC):
 
     def __str__(self) -> str:
         return str(self.to_numpy())
+
+    def _calculate(self, other: object) -> Any:
+        """Fields have no arithmetic; what numpy makes of one beside an array of its own is its own business."""
+        if isinstance(other, (np.ndarray, np.generic)):
+            return NotImplemented
+        raise AdstackTypeError(
+            f"{self.label} can't be calculated with on the host",
+            do="write a kernel, or use to_numpy(): x.to_numpy() + 1.0",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _calculate
+    __pow__ = __rpow__ = __matmul__ = __lt__ = __le__ = __gt__ = __ge__ = _calculate
 
 
 def _torch() -> Any:

@@ -39,10 +39,17 @@ _LIMITS: Final = {dtype: float(np.finfo(dtype.numpy).max) for dtype in FLOATS}
 _EXACT: Final = 1 << 11
 MOST: Final = 2**56 - 1
 """Elements that an array may have: their bytes, and those of what stands beside, are counted in 63 bits."""
+MOST_AXES: Final = 30
+"""Axes that an array may have: numpy had at most 32 before its version 2, and two may be those of a matrix."""
 
 
 def position(array: HostArray, key: object) -> tuple[int, ...]:
-    """The position in memory that a key of the host means; every index is checked."""
+    """The position in memory, counted from 0, that a key of the host means.
+
+    Raises:
+        AdstackIndexError: if the key has not one index for each axis.
+        AdstackOutOfBoundsError: if an index lies outside of the array's domain.
+    """
     keys = key if key.__class__ is tuple else _keys(key)
     bounds = array.bounds
     if bounds is None:
@@ -111,7 +118,12 @@ def storable(dtype: DType) -> tuple[Any, float, float]:
 
 
 def number(value: Any, dtype: DType, where: str) -> Any:
-    """A number of the host as a Python number that `dtype` holds; a float where an integer belongs is an error."""
+    """A number of the host as a Python number that `dtype` holds; `where` is what messages call its place.
+
+    Raises:
+        AdstackRuntimeTypeError: for a float where an integer belongs.
+        AdstackArgumentError: for an integer that is out of the type's range.
+    """
     if not isinstance(value, (bool, int, float)):
         value = _plain(value, where)
     if dtype.is_float:
@@ -139,7 +151,10 @@ def _plain(value: object, where: str) -> Any:
 
 
 def element(array: HostArray, value: Any) -> Array:
-    """A vector, matrix, list or numpy array of the host as an element of `array`; a number stands for all of it."""
+    """A vector, matrix, list or numpy array of the host as an element of `array`; a number stands for all of it.
+
+    Returns an array of the shape `array.element_shape`; AdstackArgumentError if the value has another shape.
+    """
     if isinstance(value, (bool, int, float)):
         return np.full(array.element_shape, scalar(array, value), array.dtype.numpy)
     entries = value.entries if isinstance(value, Elements) else np.asarray(value).reshape(-1).tolist()
@@ -179,24 +194,40 @@ def _shaped(array: HostArray, values: Array) -> Array:
     if array.element_shape and values.shape in (wanted[:-1] if wanted[-1] == 1 else wanted, (*wanted, 1)):
         return values.reshape(wanted)
     raise AdstackArgumentError(
-        f"the shape {wanted} of {array.label} does not match the shape {values.shape} of the array given"
+        f"the shape {wanted} of {array.label} does not match the shape {values.shape} of the array given",
+        do="pass an array of its shape, or make the field with the array's shape",
     )
 
 
 def extents(what: str, shape: object, *, least: int) -> tuple[int, ...]:
-    """A shape as programs write it: an integer, a tuple, a list or a vector of integers."""
+    """A shape as programs write it, an integer, a tuple, a list or a vector of integers, as a tuple.
+
+    Args:
+        what: what messages call the thing that has the shape.
+        shape: the shape as the program wrote it.
+        least: the shortest that an axis may be.
+
+    Raises:
+        AdstackRuntimeTypeError: if something is no integer.
+        AdstackArgumentError: if an axis is too short, or there are too many axes.
+        AdstackMemoryError: if no memory holds so many elements.
+    """
     axes = tuple(shape) if isinstance(shape, (tuple, list, Elements, np.ndarray)) else (shape,)
     try:
         lengths = tuple(operator.index(n) for n in axes)
     except TypeError:
-        raise AdstackRuntimeTypeError(f"the shape of {what} must be of integers, got {shape!r}") from None
+        raise AdstackRuntimeTypeError(
+            f"the shape of {what} must be of integers, got {shape!r}", do="write n // 2 or int(n)"
+        ) from None
     if any(n < least for n in lengths):
         raise AdstackArgumentError(f"every axis of {what} must be at least {least} long, got the shape {lengths}")
     return countable(what, lengths)
 
 
 def countable(what: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape, if there can be so many elements; AdstackMemoryError if not."""
+    """The shape; AdstackMemoryError if there can't be so many elements, AdstackArgumentError for too many axes."""
+    if len(shape) > MOST_AXES:
+        raise AdstackArgumentError(f"{what} has at most {MOST_AXES} axes, got {len(shape)}", do="use fewer axes")
     if math.prod(shape) > MOST:
         raise AdstackMemoryError(
             f"{what} of shape {shape} has more than 2**{MOST.bit_length()} elements, which no memory holds",

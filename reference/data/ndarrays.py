@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import ctypes
 import itertools
+from operator import attrgetter
 from typing import Any, Final, cast
 from weakref import ref
 
+from ..absent import with_absent
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from ..ir.types import DType
@@ -24,10 +26,11 @@ ROLES: Final = ("grad", "dual")
 """What may stand beside an array."""
 
 _numbers = itertools.count()
-_MARKS: dict[tuple[Any, ...], int] = {}
+_MARKS: dict[tuple[object, ...], int] = {}
 """A number for each signature."""
 
 
+@with_absent("an ndarray")
 class Ndarray(HostArray):
     """An array of scalars, vectors or matrices in the backend's memory.
 
@@ -79,7 +82,10 @@ class Ndarray(HostArray):
 
     @property
     def dual(self) -> Ndarray | None:
-        """Its dual, an Ndarray of the same shape, or None."""
+        """Its dual, an Ndarray of the same shape, or None; that of a gradient is made when it is first asked for."""
+        primal = self.primal
+        if self._dual is None and self.role == "grad" and primal is not None and primal.has_dual():
+            self._dual = Ndarray(self.dtype, self._shape, self.element_shape, primal, "grad.dual")
         return self._dual
 
     @dual.setter
@@ -103,12 +109,13 @@ class Ndarray(HostArray):
         return record[TAG]
 
     @property
-    def signature(self) -> tuple[Any, ...]:
+    def signature(self) -> tuple[object, ...]:
         """Equal for ndarrays that array parameters treat alike."""
-        return self.dtype, len(self._shape), self.element_shape, self.grad is not None, self.dual is not None
+        return self.dtype, len(self._shape), self.element_shape, self.grad is not None, self._dual is not None
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes."""
         return self._shape
 
     @property
@@ -128,14 +135,17 @@ class Ndarray(HostArray):
 
     @property
     def offset(self) -> tuple[int, ...]:
+        """The least index of each axis: zeros."""
         return self._offset
 
     @property
     def label(self) -> str:
+        """What messages call it."""
         return "the ndarray"
 
     @property
     def buffer(self) -> Buffer:
+        """The memory of its elements; AdstackRuntimeError if the runtime that it was made in has ended."""
         buffer = self._buffer
         if buffer is None:
             raise AdstackRuntimeError(
@@ -169,7 +179,7 @@ class Ndarray(HostArray):
 
     def has_dual(self) -> bool:
         """Whether it was made with `needs_dual=True`."""
-        return self.dual is not None
+        return self._dual is not None
 
     def drop(self) -> None:
         """Free the memory; the array can't be used any more."""
@@ -187,17 +197,17 @@ class Ndarray(HostArray):
         """The same; in a structure that is copied, the gradient of the copy stands where that of the array stood."""
         primal = self.primal
         if primal is not None:
-            return cast(Ndarray, getattr(copy.deepcopy(primal, memo), self.role))
+            return cast(Ndarray, attrgetter(self.role)(copy.deepcopy(primal, memo)))
         duplicate = _duplicate(self)
         for role in ROLES:
             if getattr(self, role) is not None:
                 memo[id(getattr(self, role))] = getattr(duplicate, role)
         return duplicate
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         primal = self.primal
         if primal is not None:
-            return getattr, (primal, self.role)
+            return _beside, (primal, self.role)
         beside = {role: getattr(self, role) for role in ROLES}
         contents = {role: array.buffer.read() for role, array in beside.items() if array is not None}
         return _restored, (self.dtype, self.shape, self.element_shape, self.buffer.read(), contents)
@@ -205,6 +215,11 @@ class Ndarray(HostArray):
     def __repr__(self) -> str:
         element = f" of {self.element_shape}" if self.element_shape else ""
         return f"<adstack ndarray: {self.dtype}{element}, shape {self.shape}>"
+
+
+def _beside(array: Ndarray, role: str) -> Any:
+    """What stands beside an array that was pickled."""
+    return attrgetter(role)(array)
 
 
 def _duplicate(array: Ndarray) -> Ndarray:
@@ -236,7 +251,20 @@ def make_ndarray(
     needs_grad: bool = False,
     needs_dual: bool = False,
 ) -> Ndarray:
-    """An ndarray of zeros, with a gradient and a dual of zeros if asked for."""
+    """An ndarray of zeros, with a gradient and a dual of zeros if asked for.
+
+    Args:
+        dtype: the scalar type of its elements.
+        shape: the extents of the index axes, an integer or a sequence of integers.
+        element_shape: () for scalars, (n,) for vectors, (n, m) for matrices.
+        needs_grad: whether an array of gradients of the same shape stands beside it.
+        needs_dual: the same for duals.
+
+    Raises:
+        AdstackRuntimeTypeError: if the type can't be used, or has no gradients.
+        AdstackArgumentError: if the shape can't be used.
+        AdstackMemoryError: if no memory holds so many elements.
+    """
     scalar = element_dtype(dtype, "ndarray", needs_grad or needs_dual)
     axes = extents("an ndarray", shape, least=0)
     array = Ndarray(scalar, axes, tuple(element_shape))

@@ -1,16 +1,22 @@
-"""Placement: `root.dense(axes, n).dense(...).place(field)` gives fields their shapes."""
+"""Placement: `root.dense(axes, n).dense(...).place(field)` gives fields their shapes; levels may be sparse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from typing import Final, TypeGuard
 
 from ..absent import missing
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ..ir.structure import Place
+from ..ir.types import i32
 from ..runtime import state
-from ..runtime.memory.copying import Uncopied
-from .fields import Field, Placement, offsets, placed
+from . import activation
+from .fields import Field, ScalarField, offsets
 from .hostvalues import countable, extents
+from .levels import Cells, Level, ListAxis, Node
+from .placement import Placement, placed
 
 __all__ = [
     "FieldsBuilder",
@@ -43,7 +49,7 @@ class Axes(tuple[int, ...]):
 
 
 def axes(*numbers: int) -> Axes:
-    """Index axes by number: `axes(0, 1)` is `ij`."""
+    """Index axes by their `numbers`: `axes(0, 1)` is `ij`. AdstackArgumentError if one is negative or comes twice."""
     if not all(isinstance(n, int) and n >= 0 for n in numbers) or len(set(numbers)) != len(numbers):
         raise AdstackArgumentError(f"axes are distinct numbers >= 0, got {numbers}")
     return Axes(numbers)
@@ -66,48 +72,182 @@ jkl: Final = axes(1, 2, 3)
 ijkl: Final = axes(0, 1, 2, 3)
 
 
-class SNode(Uncopied):
-    """A level of a layout: axes with extents inside a parent. It gives shapes; memory is adstack's own business."""
+class Words(ScalarField):
+    """The words of a sparse level: iterations may look whether elements are active while others activate some."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(i32, (), name)
+
+    @property
+    def place(self) -> Place:
+        """Its place in the IR, where it is no race that iterations read what others update."""
+        return replace(super().place, relaxed=True)
+
+
+class SNode(Node):
+    """A level of a layout: axes with extents inside a parent. It gives shapes, and says what is active.
+
+    Where the elements stand in memory is adstack's own business.
+    """
 
     COPY_WHAT = "a level of a layout"
     COPY_DO = "make another one, and place other fields there"
 
-    def __init__(self, tree: _Tree, extent: dict[int, int]) -> None:
+    def __init__(self, tree: _Tree, extent: dict[int, int], above: SNode | None = None) -> None:
         self._tree = tree
-        self._extent = extent
+        self.extents = extent
+        self.above = above
+        self._level: Level | None = None
         self._children: list[SNode] = []
         self._fields: list[Field] = []
+        self._things: list[object] = []
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents of the axes so far, each multiplied over the levels."""
-        return tuple(n for _, n in sorted(self._extent.items()))
+        return tuple(n for _, n in sorted(self.extents.items()))
+
+    @property
+    def level(self) -> Level | None:
+        """What a sparse level keeps; None for a dense one."""
+        return self._level
+
+    @property
+    def things(self) -> tuple[object, ...]:
+        """The fields and struct fields placed here, as they were given to `place`."""
+        return tuple(self._things)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of its axes, in order."""
+        return tuple(sorted(self.extents))
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields placed here."""
+        return tuple(self._fields)
+
+    def parent(self, n: int = 1) -> SNode | None:
+        """The level above, or the one `n` levels above; None beyond the root."""
+        node: SNode | None = self
+        for _ in range(n):
+            node = None if node is None else node.above
+        return node
+
+    @cached_property
+    def cells(self) -> tuple[Cells, ...]:
+        """The cells of sparse levels, this one included, in which its own cells lie, from the root down."""
+        above = () if self.above is None else self.above.chain
+        return tuple(self._within(node, level) for node in (*above, self) if (level := node.level) is not None)
+
+    @property
+    def chain(self) -> tuple[SNode, ...]:
+        """The levels from the root to this one."""
+        return (*(() if self.above is None else self.above.chain), self)
+
+    def _within(self, node: SNode, level: Level) -> Cells:
+        """In which cells of a sparse level above, or of this one, its own cells lie."""
+        return Cells(level, tuple((self.numbers.index(a), self.extents[a] // node.extents[a]) for a in level.axes))
+
+    # ---- levels below
 
     def dense(self, axes: object, dimensions: object) -> SNode:
         """A level with these axes; `dimensions` is one extent for all of them, or one for each."""
+        return self.child_level("dense", axes, dimensions)
+
+    def bitmasked(self, axes: object, dimensions: object) -> SNode:
+        """A level with the `axes` and `dimensions` of `dense`, each of whose cells is active or not."""
+        return self._masked("bitmasked", axes, dimensions)
+
+    def pointer(self, axes: object, dimensions: object) -> SNode:
+        """A level with the `axes` and `dimensions` of `bitmasked`, for blocks of elements that are active together."""
+        return self._masked("pointer", axes, dimensions)
+
+    def hash(self, axes: object, dimensions: object) -> SNode:
+        """A level with the `axes` and `dimensions` of `pointer`: adstack keeps both in the same way."""
+        return self._masked("hash", axes, dimensions)
+
+    def dynamic(self, axes: object, dimension: object, chunk_size: int | None = None) -> SNode:
+        """A level of lists: in each cell of this level there is one, of at most `dimension` elements along one axis.
+
+        `chunk_size`, how many elements other libraries allocate at a time, is accepted for existing programs.
+        """
+        child = self.child_level("dynamic", axes, dimension)
+        if not isinstance(axes, Axes) or len(axes) != 1:
+            raise AdstackArgumentError("a dynamic level has one axis", do="write root.dense(...).dynamic(qd.j, n)")
+        (axis,) = axes
+        position, above = sorted(child.extents).index(axis), self.extents.get(axis)
+        capacity = child.extents[axis] // (above or 1)
+        child.make_sparse("length", self.shape, ListAxis(position, capacity, above is not None))
+        return child
+
+    def _masked(self, kind: str, axes: object, dimensions: object) -> SNode:
+        child = self.child_level(kind, axes, dimensions)
+        child.make_sparse("active", child.shape)
+        return child
+
+    def child_level(self, kind: str, axes: object, dimensions: object) -> SNode:
+        """A level of some kind below this one; `axes` and `dimensions` as in `dense`.
+
+        Raises AdstackRuntimeTypeError for axes that are none, AdstackArgumentError if the extents can't be used or this
+        level is dynamic, and AdstackMemoryError if no memory holds so many elements.
+        """
         if not isinstance(axes, Axes):
-            raise AdstackRuntimeTypeError(f"dense() takes axes such as qd.i or qd.ij, got {axes!r}")
-        sizes = extents("a dense level", dimensions, least=1)
+            raise AdstackRuntimeTypeError(f"{kind}() takes axes such as qd.i or qd.ij, got {axes!r}")
+        if self._level is not None and self._level.lists is not None:
+            raise AdstackArgumentError("a dynamic level has no levels below", do="place the fields in it")
+        sizes = extents(f"a {kind} level", dimensions, least=1)
         sizes = sizes * len(axes) if len(sizes) == 1 else sizes
         if len(sizes) != len(axes):
-            raise AdstackArgumentError(f"dense() has {len(axes)} axes, got {len(sizes)} extents")
-        extent = dict(self._extent)
+            raise AdstackArgumentError(f"{kind}() has {len(axes)} axes, got {len(sizes)} extents")
+        extent = dict(self.extents)
         for axis, size in zip(axes, sizes, strict=True):
             extent[axis] = extent.get(axis, 1) * size
-        countable("a dense level", tuple(extent.values()))
+        countable(f"a {kind} level", tuple(extent.values()))
         self._tree.check_open()
-        child = SNode(self._tree, extent)
+        child = SNode(self._tree, extent, self)
         self._children.append(child)
         return child
 
+    def make_sparse(self, what: str, shape: tuple[int, ...], along: ListAxis | None = None) -> None:
+        """Make it a sparse level, with words of a shape that say `what`."""
+        words, before = Words(what), Words(f"{what}_before")
+        for field in (words, before):
+            field.put(self._tree.register(Placement(shape, (0,) * len(shape))))
+            self._tree.words.append(field)
+        self._level = Level(tuple(sorted(self.extents)), self.shape, words, before, along)
+
+    # ---- fields
+
     def place(self, *things: object, offset: object = None) -> SNode:
-        """Give fields (of any kind, gradients included) this level's shape."""
+        """Give `things`, fields of any kind, gradients included, this level's shape, and `offset` as least indices."""
         self._tree.check_open()
         for thing in things:
             for field in _fields_of(thing):
-                field.put(self._tree.register(Placement(self.shape, offsets(offset, len(self.shape)))))
+                placement = Placement(self.shape, offsets(offset, len(self.shape)), node=self)
+                field.put(self._tree.register(placement))
                 self._fields.append(field)
+                self._name_words(field.name)
+            self._things.append(thing)
         return self
+
+    def _name_words(self, name: str) -> None:
+        """Let messages call the words of the levels after the first field with a name."""
+        for cells in self.cells if name else ():
+            for words in (cells.level.words, cells.level.before):
+                if isinstance(words, Field) and "." not in words.name:
+                    words.name = f"{name}.{words.name}"
+
+    def deactivate_all(self) -> None:
+        """Make all cells of sparse levels from here down inactive: their elements and gradients are 0 afterwards."""
+        levels = [node.level for node in self.nodes() if node.level is not None]
+        for field in self.below():
+            if field.role == "primal" and any(cells.level in levels for cells in field.cells):
+                for each in (field, *field.companions()):
+                    if each.has_data():
+                        each.fill(0)
+        for level in levels:
+            activation.clear(level)
 
     def __getattr__(self, name: str) -> object:
         raise missing("a level of a layout", name, dir(SNode))
@@ -128,9 +268,15 @@ class SNode(Uncopied):
                 placed(role)
 
     def below(self) -> Iterator[Field]:
-        yield from self._fields
+        """The fields placed at this level and at those below it."""
+        for node in self.nodes():
+            yield from node.fields
+
+    def nodes(self) -> Iterator[SNode]:
+        """This level and all levels below."""
+        yield self
         for child in self._children:
-            yield from child.below()
+            yield from child.nodes()
 
 
 def _fields_of(thing: object) -> list[Field]:
@@ -152,6 +298,7 @@ class _Tree:
     def __init__(self, ready: bool) -> None:
         self.ready = ready
         self.placements: list[Placement] = []
+        self.words: list[Field] = []
 
     def register(self, placement: Placement) -> Placement:
         placement.ready = self.ready
@@ -184,7 +331,7 @@ class FieldsBuilder(SNode):
         for placement in self._builder.placements:
             placement.ready = True
         placed()
-        return SNodeTree(list(self.below()))
+        return SNodeTree([*self.below(), *self._builder.words])
 
 
 class SNodeTree:
@@ -208,15 +355,23 @@ class Root(SNode):
         super().__init__(_Tree(ready=True), {})
         self._epoch = 0
 
-    def dense(self, axes: object, dimensions: object) -> SNode:
+    def child_level(self, kind: str, axes: object, dimensions: object) -> SNode:
+        """See `SNode.child_level`."""
         self._enter()
-        return super().dense(axes, dimensions)
+        return super().child_level(kind, axes, dimensions)
 
     def place(self, *things: object, offset: object = None) -> SNode:
+        """See `SNode.place`."""
         self._enter()
         return super().place(*things, offset=offset)
 
+    def deactivate_all(self) -> None:
+        """See `SNode.deactivate_all`."""
+        self._enter()
+        super().deactivate_all()
+
     def below(self) -> Iterator[Field]:
+        """All fields: those placed under the root, and those that were made with a shape of their own."""
         self._enter()
         yield from super().below()
         yield from filter(_has_own_shape, state.current().residents())
@@ -225,7 +380,8 @@ class Root(SNode):
         """Forget what belongs to an earlier runtime."""
         epoch = state.current().epoch
         if epoch != self._epoch:
-            self._epoch, self._children, self._fields = epoch, [], []
+            self._epoch, self._children, self._fields, self._things = epoch, [], [], []
+            self._tree.words.clear()
 
 
 def _has_own_shape(resident: object) -> TypeGuard[Field]:

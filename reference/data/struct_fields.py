@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from ..absent import missing
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..runtime.memory.copying import Uncopied
 from ..values.matrices.struct import Struct, StructType, members_of
@@ -14,6 +15,9 @@ from .fields import Field
 __all__ = ["StructField"]
 
 _COMPANIONS: Final = frozenset({"grad", "dual"})
+
+Member: TypeAlias = Any
+"""A field, or a field of structs: which of them is known only where the type of the structs is."""
 
 
 class StructField(Uncopied):
@@ -36,20 +40,26 @@ class StructField(Uncopied):
     def __init__(self, type_: StructType, shape: object = None, name: str = "", **options: object) -> None:
         self.type = type_
         self.name = name
-        self.field_dict: dict[str, Any] = {
+        self.field_dict: dict[str, Member] = {
             member: _member(to, shape, f"{name}.{member}" if name else member, options)
             for member, to in type_.members.items()
         }
 
     @classmethod
     def over(cls, type_: StructType, members: dict[str, object], name: str = "") -> StructField:
-        """Fields that are there already, seen as one."""
+        """Fields that are there already, seen as one.
+
+        Args:
+            type_: the type of its elements.
+            members: the name of a member -> its field.
+            name: what messages call it.
+        """
         struct = cls.__new__(cls)
         struct.type, struct.name, struct.field_dict = type_, name, members
         return struct
 
     @property
-    def member_fields(self) -> tuple[Any, ...]:
+    def member_fields(self) -> tuple[Member, ...]:
         """The fields of the members, in order."""
         return tuple(self.field_dict.values())
 
@@ -58,18 +68,18 @@ class StructField(Uncopied):
         """The names of the members."""
         return list(self.field_dict)
 
-    def get_member_field(self, name: str) -> Any:
-        """The field of a member."""
+    def get_member_field(self, name: str) -> Member:
+        """The field of the member of that `name`; KeyError if there is none."""
         return self.field_dict[name]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Member:
         members = self.__dict__.get("field_dict", {})
         if name in members:
             return members[name]
         beside = self._beside(name) if name in _COMPANIONS else None
         if beside is not None:
             return beside
-        raise AttributeError(f"the struct field has no member {name!r}; its members are {', '.join(members)}")
+        raise missing("a struct field", name, members, f"its members are {', '.join(members)}")
 
     def _beside(self, which: str) -> StructField | None:
         """The gradients or duals of the members, None where no member has any."""
@@ -80,8 +90,16 @@ class StructField(Uncopied):
         type_ = StructType({member: self.type.members[member] for member in members}, name=f"{self.type.name}.{which}")
         return StructField.over(type_, members, f"{self.name}.{which}" if self.name else which)
 
+    def has_grad(self) -> bool:
+        """Whether there is memory for the gradient of a member."""
+        return any(field.has_grad() for field in self.member_fields)
+
+    def has_dual(self) -> bool:
+        """Whether there is memory for the dual of a member."""
+        return any(field.has_dual() for field in self.member_fields)
+
     @property
-    def _first(self) -> Any:
+    def _first(self) -> Member:
         return self.member_fields[0]
 
     @property
@@ -108,14 +126,14 @@ class StructField(Uncopied):
         Struct.assign(self[key], value if isinstance(value, (Struct, dict)) else self.type.cast(value))
 
     def fill(self, value: object) -> None:
-        """Set all elements: to the members of a struct or dict, or every number in them to one number."""
+        """Set all elements: `value` has the members of a struct or dict, or is one number for every number in them."""
         members = members_of(value) if isinstance(value, (Struct, dict)) else dict.fromkeys(self.field_dict, value)
         self._check_names(members)
         for name, member in members.items():
             self.field_dict[name].fill(member)
 
     def copy_from(self, other: StructField) -> None:
-        """Take over the elements of a struct field with the same members."""
+        """Take over the elements of another struct field; AdstackRuntimeTypeError unless it has the same members."""
         if not isinstance(other, StructField) or other.keys != self.keys:
             raise AdstackRuntimeTypeError(f"copy_from takes a struct field with the members {', '.join(self.keys)}")
         for name, field in self.field_dict.items():
@@ -126,31 +144,31 @@ class StructField(Uncopied):
         return {name: field.to_numpy() for name, field in self.field_dict.items()}
 
     def from_numpy(self, arrays: dict[str, Any]) -> None:
-        """Take over a numpy array per member."""
+        """Take over `arrays`: the name of a member -> a numpy array of the shape of its field, element axes last."""
         self._check_names(arrays)
         for name, field in self.field_dict.items():
             field.from_numpy(arrays[name])
 
     def to_torch(self, device: object = None) -> dict[str, Any]:
-        """Member name -> torch tensor."""
+        """Copies of all members: name -> torch tensor on the `device`, as `to_torch` of its field makes it."""
         return {name: field.to_torch(device) for name, field in self.field_dict.items()}
 
     def from_torch(self, tensors: dict[str, object]) -> None:
-        """Take over a torch tensor per member."""
+        """Take over `tensors`: the name of a member -> a torch tensor of the shape of its field, element axes last."""
         self._check_names(tensors)
         for name, field in self.field_dict.items():
             field.from_torch(tensors[name])
 
-    def _check_names(self, given: dict[str, object]) -> None:
-        if not isinstance(given, dict) or set(given) != set(self.field_dict):
-            got = ", ".join(map(str, given)) if isinstance(given, dict) else type(given).__name__
+    def _check_names(self, members: dict[str, object]) -> None:
+        if not isinstance(members, dict) or set(members) != set(self.field_dict):
+            got = ", ".join(map(str, members)) if isinstance(members, dict) else type(members).__name__
             raise AdstackArgumentError(f"a dict with the keys {', '.join(self.field_dict)} is needed, got {got}")
 
     def __repr__(self) -> str:
         return f"<adstack struct field: {', '.join(self.keys)}>"
 
 
-def _member(to: object, shape: object, name: str, options: dict[str, object]) -> Field | StructField:
+def _member(to: Member, shape: object, name: str, options: dict[str, object]) -> Field | StructField:
     from .factories import field
 
     if isinstance(to, StructType):
@@ -166,14 +184,14 @@ def _differentiable(dtype: object) -> bool:
     return dtype is float or bool(getattr(dtype, "is_float", False))
 
 
-class LiveMembers(MutableMapping[str, Any]):
+class LiveMembers(MutableMapping[str, Member]):
     """The members of one element of a struct field."""
 
-    def __init__(self, fields: dict[str, Any], key: object) -> None:
+    def __init__(self, fields: dict[str, Member], key: object) -> None:
         self._fields = fields
         self._key = key
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Member:
         return self._fields[name][self._key]
 
     def __setitem__(self, name: str, value: object) -> None:

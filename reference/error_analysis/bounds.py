@@ -102,23 +102,23 @@ class BoundCells:
         self.count = np.zeros(own.size, np.int64)
 
     def read(self, at: Array) -> Array:
-        """The bound, whatever the order of the sum was."""
+        """The bounds of the elements at these positions; they hold for every order of the additions."""
         return bounded_sum(self.error[at], self.size[at], self.count[at], self.dtype)
 
     def write(self, at: Array, arg: Arg) -> None:
-        """One term."""
+        """Store numbers with their bounds: what was added to the elements before does not count any more."""
         assert arg.beside is not None
         self.error[at] = arg.beside
         self.size[at] = np.abs(arg.own.astype(np.float64)) + arg.beside
         self.count[at] = 0
 
     def add(self, at: Array, arg: Arg) -> None:
-        """More terms; the first one to a zero is no addition."""
+        """Add numbers, with their bounds, to elements; what is added to a zero is not rounded."""
         assert arg.beside is not None
         self.terms(at, arg.own, arg.beside)
 
     def terms(self, at: Array, own: Array, error: Array) -> None:
-        """Terms and their errors."""
+        """Add the magnitudes and the errors of further terms to those of the elements."""
         fresh = at[self.size[at] == 0]
         np.add.at(self.error, at, error)
         np.add.at(self.size, at, np.abs(own.astype(np.float64)) + error)
@@ -139,16 +139,16 @@ class BoundAdjoint(Adjoint):
         self.cells = BoundCells(dtype, self.value)
 
     def load(self, values: Array) -> None:
-        """The caller's values are exact."""
+        """Start from the caller's adjoints, which count as exact."""
         super().load(values)
         self.cells = BoundCells(self.dtype, self.value)
 
     def read(self, at: Array) -> Num:
-        """With their bounds."""
+        """The adjoint of an element, with its bound."""
         return Bounded(self.dtype, self.value[at], self.cells.read(at), live=self.live[at])
 
     def add(self, at: Array, change: Num) -> None:
-        """Another term, with its error, and that of rounding it to this type."""
+        """Add a contribution with its bound, and the error of rounding it to the adjoint's type."""
         error = error_of(change)
         if change.dtype.bits > self.dtype.bits:
             error = error + half_ulp(change.value.astype(self.dtype.numpy))
@@ -157,7 +157,7 @@ class BoundAdjoint(Adjoint):
         self.cells.terms(spots, values, errors)
 
     def clear(self, at: Array) -> None:
-        """Nothing, exactly."""
+        """Set an adjoint to zero, which is exact."""
         super().clear(at)
         self.cells.error[at] = 0
         self.cells.size[at] = 0
@@ -168,22 +168,22 @@ class Bounds:
     """A bound beside each float."""
 
     def exact(self, own: Array) -> Array:
-        """No error."""
+        """The bounds of exact numbers: 0."""
         return np.zeros(own.shape)
 
     def result(self, row: OpDef, to: DType, own: Array, args: Sequence[Arg]) -> Array:
-        """By running error analysis."""
+        """The bounds of an operation's results, by running error analysis."""
         errors = [np.zeros(1) if arg.beside is None else arg.beside for arg in args]
         return result_error(row, to, own, [arg.own for arg in args], errors)
 
     def cells(self, dtype: DType, own: Array) -> BoundCells:
-        """Bounds beside a storage."""
+        """The bounds of the elements of a storage that holds `own`."""
         return BoundCells(dtype, own)
 
     def number(self, arg: Arg) -> Num:
-        """The number and its bound."""
+        """A recorded number, with its bound if it carries one, for the walk back."""
         return Num(arg.dtype, arg.own) if arg.beside is None else Bounded(arg.dtype, arg.own, arg.beside)
 
     def adjoint(self, dtype: DType, size: int) -> Adjoint:
-        """With bounds."""
+        """The adjoints of a place of `size` elements, with bounds."""
         return BoundAdjoint(dtype, size)

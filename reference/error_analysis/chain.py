@@ -105,7 +105,7 @@ def chained(
 def _read(
     storages: Mapping[Hashable, Storage], shapes: Mapping[Hashable, tuple[int, ...]]
 ) -> dict[Hashable, Enclosure]:
-    """What memory of floats holds."""
+    """The values and bounds of the storages that hold floats, in the shapes of the caller's arrays."""
     numbers = {key: storage.read(np.arange(storage.own.size)) for key, storage in storages.items()}
     return {
         key: Enclosure(number.own.reshape(shapes[key]), number.beside.reshape(shapes[key]))

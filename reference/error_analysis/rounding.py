@@ -56,13 +56,13 @@ class Bounded(Num):
         return Bounded(self.dtype, value, error)
 
     def result(self, row: OpDef, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
-        """With the operation's error."""
+        """The result of an operation with its bound: what the operands bring, and the operation's own rounding."""
         plain = super().result(row, to, value, args)
         error = result_error(row, to, value, [arg.value for arg in args], [error_of(arg) for arg in args])
         return Bounded(to, value, error, live=plain.live)
 
     def chosen(self, condition: Array, yes: Num, no: Num) -> Num:
-        """With the error of the side chosen."""
+        """One of two numbers by a condition, with the bound of the one that was chosen."""
         plain = super().chosen(condition, yes, no)
         error = np.where(condition, error_of(yes), error_of(no))
         return Bounded(plain.dtype, plain.value, error, live=plain.live)
@@ -129,27 +129,27 @@ Bringer = Callable[[OpDef, Sequence[Array], Sequence[Array]], Array]
 
 
 def summed(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
-    """All errors."""
+    """The bound of a result that moves no further than all operands together: the sum of their bounds."""
     return np.asarray(sum(errors[1:], errors[0]))
 
 
 def larger(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
-    """Either could have been chosen."""
+    """The bound of a result that is one of the operands, and which one is not certain: the largest of their bounds."""
     return np.maximum(errors[0], errors[1])
 
 
 def selected(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
-    """The error of the side that the condition takes: conditions are those of the run."""
+    """The bound of the operand that the condition chooses; the condition itself counts as exact."""
     return np.where(args[0], errors[1], errors[2])
 
 
 def nothing(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
-    """Bits are what they are."""
+    """No error: a bitcast takes the bits as they are."""
     return np.zeros(1)
 
 
 def jump(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
-    """How far a step function moves inside the box."""
+    """How far a step function (floor, ceil, ...) moves inside the box of its operand."""
     meaning = row.meaning
     assert meaning is not None
     middle = args[0].astype(np.float64)
@@ -233,17 +233,17 @@ def around_zero(k: int, reach: Callable[[Array], Array | float]) -> Inside:
 
 
 def _periods(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
-    """A pole of the tangent between both ends."""
+    """The tangent has a pole in the interval if its ends lie in different periods."""
     return np.asarray(np.rint((x[0] - e[0]) / np.pi) != np.rint((x[0] + e[0]) / np.pi)), np.inf
 
 
 def _cut(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
-    """The angle jumps where the first operand changes its sign left of the origin."""
+    """The angle jumps by a turn where the first operand may change its sign while the second one is negative."""
     return np.asarray((np.abs(x[0]) <= e[0]) & (x[1] <= e[1]) & (e[0] + e[1] > 0)), 2 * np.pi
 
 
 def _short(x: Sequence[Array], e: Sequence[Array]) -> tuple[Array, Array | float]:
-    """A length near an axis: no derivative is above 1."""
+    """A length near an axis moves no further than its operands: no derivative is above 1."""
     return np.asarray((np.abs(x[0]) <= e[0]) | (np.abs(x[1]) <= e[1])), e[0] + e[1]
 
 
@@ -255,18 +255,18 @@ class Rough(Num):
         return Rough(self.dtype, np.array([number]))
 
     def op(self, row: OpDef, *others: Num | float) -> Num:
-        """An operation."""
+        """The result of an operation on rough numbers."""
         if row not in ROUGH:
             return super().op(row, *others)
         args = [self.value, *(self.lift(other).value for other in others)]
         return Rough(f64, np.asarray(ROUGH[row](*args)))
 
     def result(self, row: OpDef, to: DType, value: Array, args: tuple[Num, ...]) -> Num:
-        """A rough number again."""
+        """The result of an operation as a rough number."""
         return Rough(to, value)
 
     def chosen(self, condition: Array, yes: Num, no: Num) -> Num:
-        """A rough number again."""
+        """One of two rough numbers by a condition."""
         return Rough(f64, np.where(condition, yes.value, no.value))
 
 

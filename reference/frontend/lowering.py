@@ -19,11 +19,12 @@ from .emission.arrays import ArrayArgument
 from .emission.context import Context, Frame
 from .emission.expr import Expr
 from .emission.structs import argument
+from .expressions import indexing, operators, printing
 from .recorder import Recorder
 from .syntax.scope import Scopes, outer_names
 from .syntax.source import source_of
 from .variables.mem2reg import mem2reg
-from .visitors import assignment, calls, collections, control, indexing, loops, operators, printing, returns
+from .visitors import assignment, calls, collections, control, loops, returns
 from .visitors.control import function_body
 from .visitors.returns import flattened, result_of, types_of
 

@@ -16,8 +16,11 @@ __all__ = ["launch_checked", "zeros"]
 
 
 def launch_checked(launch: Launch, runtime: Runtime) -> object:
-    """Launch; AdstackDataAccessError if an element with a gradient was read and then overwritten."""
-    result, error = _launched(launch, differentiated(launch.made, "checked", runtime, strict=False))
+    """Launch; the value that the kernel returns.
+
+    AdstackDataAccessError if an element with a gradient was read and then overwritten.
+    """
+    result, error = _launched(launch, differentiated(launch.specialisation, "checked", runtime, strict=False))
     if error is not None:
         raise error
     return result
@@ -25,26 +28,26 @@ def launch_checked(launch: Launch, runtime: Runtime) -> object:
 
 def _launched(launch: Launch, mode: Differentiated) -> tuple[object, AdstackDataAccessError | None]:
     if not mode.derived.marks:
-        return launch.made.launch(launch.call), None
+        return launch.specialisation.launch(launch.call), None
     buffers = zeros(mode, launch)
     try:
         result = mode.launch(launch.call, buffers)
-        found, read, written, *element = buffers[RECORD].read().tolist()
+        overwritten, read, written, *element = buffers[RECORD].read().tolist()
         sites = mode.derived.sites
-        return result, _error(launch, sites[read], sites[written], element) if found else None
+        return result, _error(launch, sites[read], sites[written], element) if overwritten else None
     finally:
         for buffer in buffers.values():
             buffer.drop()
 
 
 def zeros(mode: Differentiated, launch: Launch) -> dict[str, Buffer]:
-    """Marks for each place, and the record."""
+    """Zeroed marks for each place that a launch in this mode checks, and the record: name -> memory."""
     marks: dict[str, Buffer] = {}
     for mark, name in mode.derived.marks.items():
         if mark == RECORD:
             marks[mark] = Buffer(mode.plan.backend, i32, mode.derived.kernel.places[RECORD].shape)  # type: ignore[arg-type]
         else:
-            ((_, buffer),) = memory_of(launch.made, launch.call, frozenset((name,)))
+            ((_, buffer),) = memory_of(launch.specialisation, launch.call, frozenset((name,)))
             marks[mark] = Buffer(buffer.backend, i32, buffer.shape)
     return marks
 

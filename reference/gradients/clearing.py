@@ -31,12 +31,12 @@ _USERS: Final[WeakKeyDictionary[Buffer, object]] = WeakKeyDictionary()
 
 
 def claim(buffer: Buffer) -> None:
-    """This thread uses it from now on."""
+    """Note that this thread is the one that uses the memory `buffer` from now on."""
     _USERS[buffer] = _ME.mark
 
 
 def is_another_threads(buffer: Buffer) -> bool:
-    """Whether another thread used it last."""
+    """Whether another thread was the last to claim the memory `buffer`."""
     return _USERS.get(buffer, _ME.mark) is not _ME.mark
 
 
@@ -46,12 +46,12 @@ def clear_all_gradients() -> None:
 
 
 def clear_all(role: str, *, everyones: bool = False) -> None:
-    """Set the gradients ("grad") of all fields, or the duals ("dual") of all fields and ndarrays, to zero; those that
-    another thread used last only with `everyones`.
+    """Set the gradients ("grad") of all fields, or the duals ("dual") of all fields and ndarrays, to zero, and with
+    either the duals of gradients; those that another thread used last only with `everyones`.
     """
     kinds = (Field, Ndarray) if role == "dual" else (Field,)
     for resident in state.current().residents():
-        if isinstance(resident, kinds) and resident.role == role and resident.has_data():
+        if isinstance(resident, kinds) and resident.role in (role, "grad.dual") and resident.has_data():
             buffer = resident.buffer
             if everyones or not is_another_threads(buffer):
                 buffer.write(0)

@@ -38,7 +38,10 @@ def grad_replaced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def grad_for(primal: object) -> Callable[[F], F]:
-    """Decorator: the function computes the gradient of `primal`, which is under `grad_replaced`."""
+    """Decorator: the function computes the gradient of `primal`, which is under `grad_replaced`.
+
+    It takes the arguments of `primal`. AdstackRuntimeTypeError if `primal` is not under `grad_replaced`.
+    """
     if not hasattr(primal, "grad") or not hasattr(primal, "__wrapped__"):
         raise AdstackRuntimeTypeError(
             f"grad_for takes a function under @grad_replaced, got {primal!r}",

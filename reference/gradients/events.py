@@ -22,25 +22,25 @@ from .modes.state import state_of
 __all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "memory_of"]
 
 
-def memory_of(made: Specialisation, call: Call, names: frozenset[str]) -> Iterator[tuple[str, Buffer]]:
-    """(label, buffer) of places of one launch."""
+def memory_of(specialisation: Specialisation, call: Call, names: frozenset[str]) -> Iterator[tuple[str, Buffer]]:
+    """(label, memory) of those places of one launch that have such names."""
     for name in names:
-        place = made.plan.compiled.program.places.get(name) or made.kernel.places.get(name)
-        buffer = call.arrays.get(name) or made.plan.buffers.get(name)
+        place = specialisation.plan.compiled.program.places.get(name) or specialisation.kernel.places.get(name)
+        buffer = call.arrays.get(name) or specialisation.plan.buffers.get(name)
         if place is not None and buffer is not None:
             yield place.label or name, buffer
 
 
-def key_of(made: Specialisation, call: Call) -> Any:
+def key_of(specialisation: Specialisation, call: Call) -> Any:
     """Equal for launches with the same arguments; None where they can't be told: there is no gradient, or the launch
     works on copies.
     """
-    if not accompanied(made, "grad") or any(loan.copy is not None for loan in call.loans or ()):
+    if not accompanied(specialisation, "grad") or any(loan.copy is not None for loan in call.loans or ()):
         return None
     if not call.arrays and not call.scalars:
-        return made, b"", ()
+        return specialisation, b"", ()
     arrays = sorted((name, identity(buffer)) for name, buffer in call.arrays.items() if not name.endswith(".grad"))
-    return made, scalar_bits(made.plan.compiled.program.params, call.scalars), tuple(arrays)
+    return specialisation, scalar_bits(specialisation.plan.compiled.program.params, call.scalars), tuple(arrays)
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Event:
 
     @property
     def title(self) -> str:
-        """What a report calls it."""
+        """What reports call the event."""
         raise NotImplementedError
 
     def kept(self) -> list[tuple[str, int, int]]:
@@ -64,7 +64,7 @@ class Event:
 
     @property
     def nbytes(self) -> int:
-        """What is kept for it."""
+        """How many bytes are kept for it."""
         return sum(size for _, _, size in self.kept())
 
     def launches(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
@@ -76,7 +76,7 @@ class Event:
         return False
 
     def unwind(self, rewound: Rewound) -> None:
-        """Propagate adjoints through it, and wind memory back to what it was before."""
+        """Propagate adjoints through it, and wind memory back to what it was before, which `rewound` does."""
         self.reverse()
         for change in reversed(self.changes):
             rewound.undo(change)
@@ -85,7 +85,7 @@ class Event:
         """Propagate adjoints through it; memory is as it was just after it."""
 
     def again(self) -> None:
-        """Let it happen once more."""
+        """Do it once more, on the memory of now: gradients are checked by launching again."""
         raise NotImplementedError
 
 
@@ -103,16 +103,18 @@ class HostWrites(Event):
 
     @property
     def title(self) -> str:
+        """See `Event.title`."""
         return "host"
 
     def reverse(self) -> None:
-        """Nothing computed before had a part in the new values."""
+        """Set the gradients of the overwritten elements to zero: nothing recorded before computed the new values."""
         for one in self.overwritten:
             taken = one.cut()
             if one.given:
                 self.taken.append((one.grad, taken))
 
     def again(self) -> None:
+        """See `Event.again`: write the same numbers."""
         for change in self.changes:
             change.buffer.write(change.undone(change.buffer.read()))
 
@@ -128,18 +130,19 @@ class Launch(Event):
     """A launch of a kernel.
 
     Attributes:
-        made: the specialisation that served it.
+        specialisation: the specialisation that served it.
         call: what was passed.
         mode: the kernel in reverse mode; None if nothing it touches has a gradient.
     """
 
-    made: Specialisation
+    specialisation: Specialisation
     call: Call
     mode: Differentiated | None
 
     @property
     def title(self) -> str:
-        return self.made.kernel.name
+        """See `Event.title`."""
+        return self.specialisation.kernel.name
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -148,7 +151,7 @@ class Launch(Event):
 
     def launch(self) -> object:
         """Launch; the value that the kernel returns."""
-        return self.made.run(self.call)
+        return self.specialisation.run(self.call)
 
     def needed(self) -> tuple[list[Touched], list[Touched]]:
         """What the reverse pass reads of memory as it was before the launch, and as it was after."""
@@ -160,18 +163,19 @@ class Launch(Event):
         return [Touched(label, buffer, boxes) for label, buffer, boxes in memory if buffer is not None]
 
     def _memory(self, name: str) -> Buffer | None:
-        """That of a place, if the launch has any."""
-        return self.call.arrays.get(name) or self.made.plan.buffers.get(name)
+        """The memory of a place; None if the launch has none for it."""
+        return self.call.arrays.get(name) or self.specialisation.plan.buffers.get(name)
 
     @property
     def gradients(self) -> Iterator[tuple[Buffer, Buffer]]:
-        """(memory, memory of its gradients)."""
+        """(memory, memory of its gradients) for each place with a gradient."""
         for name, place in ({} if self.mode is None else self.mode.companions).items():
             primal = self._memory(name)
             assert primal is not None
-            yield primal, companion_memory(self.made, self.call, name, place, "grad")
+            yield primal, companion_memory(self.specialisation, self.call, name, place, "grad")
 
     def computes(self, memory: object) -> bool:
+        """See `Event.computes`."""
         return any(identity(touched.buffer) == memory for touched in self.written())
 
     def written(self) -> list[Touched]:
@@ -184,17 +188,18 @@ class Launch(Event):
 
     @cached_property
     def _footprint(self) -> Footprint:
-        """Where launches like this one read and write: of the same numbers, on arrays of the same shapes."""
-        known, shapes = state_of(self.made).footprints, self.shapes
+        """The elements that a launch with these integers, on arrays of these shapes, may touch."""
+        footprints, shapes = state_of(self.specialisation).footprints, self.shapes
         key = FootprintKey.of(self.call, self.mode, shapes)
-        footprint = known.get(key)
+        footprint = footprints.get(key)
         if footprint is None:
-            if len(known) == MOST_REACHES:
-                known.clear()
-            footprint = known[key] = footprint_of(self.made, self.call, self.mode, shapes)
+            if len(footprints) == MOST_REACHES:
+                footprints.clear()
+            footprint = footprints[key] = footprint_of(self.specialisation, self.call, self.mode, shapes)
         return footprint
 
     def reverse(self) -> None:
+        """See `Event.reverse`."""
         if self.mode is None:
             return
         grads = {place.name for place in self.mode.companions.values()}
@@ -216,7 +221,7 @@ class Launch(Event):
         """Copies of memory as it was before the launch."""
         copies: dict[str, Buffer] = {}
         for alias, name in mode.beside.items():
-            ((_, buffer),) = memory_of(self.made, self.call, frozenset((name,)))
+            ((_, buffer),) = memory_of(self.specialisation, self.call, frozenset((name,)))
             contents = buffer.read()
             for change in self.changes:
                 if identity(change.buffer) == identity(buffer):
@@ -226,6 +231,7 @@ class Launch(Event):
         return copies
 
     def again(self) -> None:
+        """See `Event.again`."""
         self.launch()
 
 
@@ -240,9 +246,11 @@ class CustomCall(Event):
 
     @property
     def title(self) -> str:
+        """See `Event.title`."""
         return str(self.function.__name__)
 
     def reverse(self) -> None:
+        """See `Event.reverse`; AdstackRuntimeError if the function has no gradient."""
         if self.primal.grad is None:
             raise AdstackRuntimeError(
                 f"{self.title} is under @grad_replaced and has no gradient",
@@ -251,4 +259,5 @@ class CustomCall(Event):
         self.primal.grad(*self.args, **self.kwargs)
 
     def again(self) -> None:
+        """See `Event.again`."""
         self.function(*self.args, **self.kwargs)

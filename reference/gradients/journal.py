@@ -21,11 +21,11 @@ __all__ = ["JournaledLaunch"]
 
 @dataclass
 class JournaledLaunch(Launch):
-    """A launch that logs.
+    """A launch that logs what its reverse pass needs and could not have otherwise.
 
     Attributes:
-        ways: the kernels that do so.
-        logs: what was logged: place name -> memory.
+        ways: the kernels that log, and the reverse mode that reads the logs.
+        logs: name of a log's place -> the memory that the launch has written.
     """
 
     ways: Journaled
@@ -33,10 +33,11 @@ class JournaledLaunch(Launch):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Place name -> extents, in this launch, of logs too."""
         return {**super().shapes, **{log.place.name: (1, 1) for log in self.ways.mode.logs}}
 
     def launch(self) -> object:
-        """Launch; again from the start, as long as there was not enough room."""
+        """Launch, from the start again as long as the logs had no room; the value that the kernel returns."""
         kept = [(buffer, np.array(buffer.read())) for _, buffer in self._written()]
         sizes = self._sizes()
         if sizes is None:
@@ -47,20 +48,20 @@ class JournaledLaunch(Launch):
             _restore(kept)
             sizes = np.maximum(sizes, wanted)
             result, wanted = self._attempt(self.ways.forward, sizes)
-        state_of(self.made).journal_sizes = wanted
+        state_of(self.specialisation).journal_sizes = wanted
         weakref.finalize(self, _drop, list(self.logs.values()))
         return result
 
     def _sizes(self) -> Array | None:
         """How much room there should be, if the kernel has run before, and if running it again would not be heard."""
-        return state_of(self.made).journal_sizes if self.ways.sizing is self.ways.forward else None
+        return state_of(self.specialisation).journal_sizes if self.ways.sizing is self.ways.forward else None
 
     def _written(self) -> Iterable[tuple[str, Buffer]]:
-        return memory_of(self.made, self.call, self.made.plan.compiled.written)
+        return memory_of(self.specialisation, self.call, self.specialisation.plan.compiled.written)
 
-    def _attempt(self, made: Specialisation, sizes: Array) -> tuple[object, Array]:
-        """Launch with so much room; the result, and how much room would have been needed."""
-        backend = made.plan.backend
+    def _attempt(self, specialisation: Specialisation, sizes: Array) -> tuple[object, Array]:
+        """Launch with logs of these extents; what the kernel returns, and the extents that were needed."""
+        backend = specialisation.plan.backend
         _drop(self.logs.values())
         self.logs = {}
         for log in self.ways.mode.logs:
@@ -68,18 +69,20 @@ class JournaledLaunch(Launch):
             self.logs[log.place.name] = Buffer(backend, log.place.dtype, shape)
         wanted = Buffer(backend, i64, (len(sizes),))
         try:
-            result = made.run(with_arrays(self.call, {**self.logs, WANTED: wanted}))
+            result = specialisation.run(with_arrays(self.call, {**self.logs, WANTED: wanted}))
             return result, np.array(wanted.read())
         finally:
             wanted.drop()
 
     def again(self) -> None:
-        self.made.launch(self.call)
+        """See `Event.again`: launch without a log."""
+        self.specialisation.launch(self.call)
 
     def _propagate(self, mode: Differentiated) -> None:
         mode.launch(self.call, self.logs)
 
     def kept(self) -> list[tuple[str, int, int]]:
+        """See `Event.kept`: logs come last."""
         logged = [(log.label, self.logs[log.place.name]) for log in self.ways.mode.logs]
         sizes = [(label, int(np.prod(b.shape)), int(np.prod(b.shape)) * b.dtype.size) for label, b in logged]
         return [*super().kept(), *sizes]

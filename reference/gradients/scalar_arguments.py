@@ -13,15 +13,15 @@ from .modes.state import ActiveKey, Role, state_of
 __all__ = ["active_parameters", "unlink"]
 
 
-def active_parameters(made: Specialisation, role: Role) -> set[Value]:
+def active_parameters(specialisation: Specialisation, role: Role) -> set[Value]:
     """The scalar parameters that what is differentiated depends on."""
-    places, state = companions(made, role), state_of(made)
+    places, state = companions(specialisation, role), state_of(specialisation)
     key = ActiveKey(role, names_of(places))
     active = state.active.get(key)
     if active is None:
-        temps = {place.name for place in made.kernel.places.values() if place.kind == "temp"}
-        values = Activity(made.kernel.body, {*places, *temps}, made.kernel.params).values
-        active = state.active[key] = values & {*made.kernel.params}
+        temps = {place.name for place in specialisation.kernel.places.values() if place.kind == "temp"}
+        values = Activity(specialisation.kernel.body, {*places, *temps}, specialisation.kernel.params).values
+        active = state.active[key] = values & {*specialisation.kernel.params}
     return active
 
 

@@ -65,7 +65,7 @@ def _flat(spec: Spec | None, value: Any, kernel: str) -> Iterator[float]:
 
 
 def _numbers(spec: ScalarSpec | MatrixSpec, value: object, kernel: str) -> list[float]:
-    """Of a scalar, a vector or a matrix."""
+    """The seeds of a scalar, vector or matrix, in row-major order."""
     shape = spec.shape if isinstance(spec, MatrixSpec) else ()
     entries = np.asarray(value.to_list() if isinstance(value, Elements) else value, object)
     if entries.shape != shape:

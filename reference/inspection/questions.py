@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,17 @@ import numpy.typing as npt
 from ..data.hostarrays import HostArray
 from ..error_analysis.chain import Enclosure
 from ..ir.ops import TABLE
+from ..ir.structure import Program
+from ..ir.text.parser import parse_ir
 from ..ir.types import by_name
 from ..runtime.ir_program import IRProgram
 from ..runtime.protocol.backend import Capabilities, Probe, Unavailable
-from ..runtime.protocol.registry import ARCHES, BACKENDS, probe
+from ..runtime.protocol.registry import ARCHES, BACKENDS, EMULATED, device_names, probe
 
 __all__ = [
     "ARCHES",
+    "EMULATED",
+    "SOURCES",
     "Cache",
     "Capabilities",
     "Enclosure",
@@ -30,15 +34,23 @@ __all__ = [
     "budget",
     "cache",
     "clear_cache",
+    "device_names",
     "enclosures",
     "error_bounds",
     "gaps",
     "probe",
+    "translated",
 ]
+
+SOURCES: Final = {"msl": "adstack.backends.codegen_msl.tasks"}
+"""Languages that people read -> the module of the generator that writes them."""
 
 
 def gaps(arch: str) -> tuple[tuple[str, str], ...]:
-    """What a backend is known not to do: (rule or pattern of case ids, reason), `GAPS` of its capability module."""
+    """What a backend is known not to do, by its arch: (rule or pattern of case ids, reason).
+
+    That is `GAPS` of its capability module; nothing where a backend has no such module.
+    """
     runtime = BACKENDS.get(arch, f"adstack.backends.{arch}.runtime")
     name = f"{runtime.rpartition('.')[0]}.capability"
     try:
@@ -48,6 +60,34 @@ def gaps(arch: str) -> tuple[tuple[str, str], ...]:
             raise
         return ()
     return tuple((covers, reason) for covers, reason in getattr(module, "GAPS", ()))
+
+
+class _Source(Protocol):
+    """What a generator made of a program."""
+
+    text: str
+
+
+class _Generator(Protocol):
+    """The module of a generator that writes text which people read: `tasks` of `backends/codegen_msl`."""
+
+    def emit_program(self, program: Program) -> _Source: ...
+
+
+def translated(tasks: str, stage: str) -> str:
+    """What the generator of a target writes for a program, on any machine: the target need not be there.
+
+    Args:
+        tasks: the text of the program, as `Kernel.stages` gives it.
+        stage: a key of `SOURCES`: "msl", the Metal Shading Language.
+
+    Raises:
+        BackendUnavailableError: the target has no way to say it.
+    """
+    program = parse_ir(tasks)
+    assert isinstance(program, Program)
+    generator = cast(_Generator, importlib.import_module(SOURCES[stage]))
+    return generator.emit_program(program).text
 
 
 @dataclass(frozen=True)

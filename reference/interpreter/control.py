@@ -28,9 +28,9 @@ class Merge:
         self.values: list[Array] = [np.zeros(count, to.numpy) for to in types]
 
     def put(self, at: Array, parts: Sequence[Array]) -> None:
-        """The lanes at the positions `at` got `parts`."""
-        for whole, part in zip(self.values, parts, strict=True):
-            whole[at] = part
+        """Take the values of the lanes at the positions `at`, one part for each of the merged values."""
+        for merged, part in zip(self.values, parts, strict=True):
+            merged[at] = part
 
 
 def pick(values: Sequence[Array], chosen: Array) -> list[Array]:
@@ -46,7 +46,7 @@ def assign(frame: Frame, slots: Sequence[int], new: Sequence[Array]) -> None:
 
 
 def agreed(condition: Array) -> bool | None:
-    """What all lanes say; None if they differ."""
+    """A condition that is the same in all lanes; None if lanes differ."""
     if len(condition) == 1:
         return bool(condition.item())
     if condition.all():
@@ -198,6 +198,7 @@ def parallel_for(op: Op, scope: Scope) -> Step:
     debug = scope.debug
     touched = {inner.attrs["place"].name for inner in op.regions[0].walk() if "place" in inner.attrs}
     ordered = any(map(is_ordered, op.regions[0].walk()))
+    tiled = any(inner.attrs.get("sums") == "tiled" for inner in op.regions[0].walk())
     kinds = None if debug or not ordered else postponable(op.regions[0])
 
     def step(frame: Frame) -> None:
@@ -213,8 +214,8 @@ def parallel_for(op: Op, scope: Scope) -> Step:
         if launch.options.ran is not None:
             launch.options.ran[launch.task] = box.size
         launch.races = RaceDetector(box, launch.slots) if debug else None
-        for first in range(0, box.size, lanes):
-            team = Team(first, min(lanes, box.size - first), box)
+        for first, count in box.chunks(lanes, launch.options.block_rows if tiled else 0):
+            team = Team(first, count, box)
             chunk = Frame(launch, team, np.arange(team.size), frame.values.copy())
             assign(chunk, body.args, box.axes(first, team.size, types))
             body.run(chunk)

@@ -6,18 +6,16 @@ A lane is one iteration of a parallel loop; serial code is a single lane. The la
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..ir.structure import Place
-from ..ir.types import DType
+from ..ir.types import Array, DType
 from .messages import listed
 
-Array = npt.NDArray[Any]
+__all__ = ["Array", "Box", "Memory", "Team"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,19 @@ class Box:
 
     @property
     def size(self) -> int:
+        """How many points there are."""
         return math.prod(self.extents)
+
+    def chunks(self, lanes: int, rows: int = 0) -> Iterator[tuple[int, int]]:
+        """The first point, and how many there are, of each chunk of at most so many lanes, in the order they run.
+
+        With `rows`, chunks are parts of blocks of so many rows of the first axis: the even blocks, then the odd ones.
+        """
+        size = self.size
+        block = rows * (size // self.extents[0]) if rows and size else max(size, 1)
+        for start in (*range(0, size, 2 * block), *range(block, size, 2 * block)):
+            end = min(start + block, size)
+            yield from ((first, min(lanes, end - first)) for first in range(start, end, lanes))
 
     def axes(self, first: int, count: int, types: Sequence[DType]) -> list[Array]:
         """The indices of `count` points from the number `first`, one array per axis."""

@@ -32,6 +32,9 @@ class RunOptions:
         stdout: takes what the program prints; None is `sys.stdout`.
         lanes: how many iterations of a parallel loop run together; the default keeps temporaries in the cache. Results
             depend on it only through the order of atomic operations, which no program may rely on.
+        block_rows: if not 0, a loop that the plan of sums calls tiled runs in blocks of so many rows of its outermost
+            index, the even ones, then the odd ones, as a device does whose threads have blocks of their own: with the
+            same blocks and one lane, sums have the same bits (see `analysis/accumulation.py`).
         room: told the name of a task before it runs, how many lanes have room for their adstacks; None if all have.
         used: takes, for each op that makes an adstack, the most slots that a lane has pushed to.
         ran: takes, by the name of the task, how many iterations its loop had.
@@ -42,6 +45,7 @@ class RunOptions:
     launch: int = 0
     stdout: Callable[[str], object] | None = None
     lanes: int = 8192
+    block_rows: int = 0
     room: Callable[[str], int | None] | None = None
     used: dict[Op, int] | None = None
     ran: dict[str, int] | None = None
@@ -101,11 +105,11 @@ class Launch:
 
     @cached_property
     def slots(self) -> tuple[dict[str, Slots], list[int]]:
-        """See `races.slots_of`."""
+        """A number for each element of the launch's places, by which races are told; see `races.slots_of`."""
         return slots_of(self.memory)
 
     def write(self, text: str) -> None:
-        """Print."""
+        """Write text to the program's standard output."""
         (self.options.stdout or sys.stdout.write)(text)
 
     def note_use(self, stack: Stack) -> None:

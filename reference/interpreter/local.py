@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import InternalError
 from ..ir import ops
 from ..ir.structure import Op
+from ..ir.texts import local_array
 from .failures import out_of_bounds, trapped
 from .frame import Frame
 from .lanes import Array
@@ -38,7 +39,7 @@ def element(frame: Frame, array: Array, index: Array, op: Op) -> tuple[Array, Ar
     ok = within([index], (length,), frame)
     if ok is None:
         return frame.lanes, index.astype(np.intp), None
-    error = out_of_bounds("a local array", [index], (length,), frame, op.loc)
+    error = out_of_bounds(local_array(op.operands[0].name), [index], (length,), frame, op.loc)
     if "guarded" not in op.attrs:
         raise error
     frame.launch.failed(error)
@@ -57,9 +58,9 @@ def array_load(op: Op, scope: Scope) -> Step:
         lanes, at, some = element(frame, values[array], values[index], op)
         read = values[array][lanes, at]
         if some is not None:
-            whole = np.zeros(frame.count, read.dtype)
-            whole[some] = read
-            read = whole
+            every_lane = np.zeros(frame.count, read.dtype)
+            every_lane[some] = read
+            read = every_lane
         values[out] = read
 
     return step

@@ -66,9 +66,9 @@ def chosen(value: Array, positions: Array) -> Array:
 
 def observe(frame: Frame, place: int, at: Array, access: Access, loc: Loc) -> None:
     """Tell the race detector, in a parallel loop of debug mode."""
-    races = frame.launch.races
-    if races is not None:
-        races.observe(frame.launch.memory[place], frame.spread(at), access, frame.lanes + frame.team.first, loc)
+    races, memory = frame.launch.races, frame.launch.memory[place]
+    if races is not None and not memory.place.relaxed:
+        races.observe(memory, frame.spread(at), access, frame.lanes + frame.team.first, loc)
 
 
 @rule(ops.LOAD)

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from ..ir.ops import SHAPE
 from ..ir.structure import Op, Region
 from .atomics import ASSOCIATIVE, SCATTERS, combine
 from .lanes import Array, Memory
@@ -32,7 +33,7 @@ def is_ordered(op: Op) -> bool:
 def postponable(body: Region) -> dict[str, str] | None:
     """By the name of each place that a loop's ordered updates touch, their kind; None if they can't be postponed."""
     kinds: dict[str, str] = {}
-    touching = [op for op in body.walk() if "place" in op.attrs and op.name != "shape"]
+    touching = [op for op in body.walk() if "place" in op.attrs and op.opdef is not SHAPE]
     for op in filter(is_ordered, touching):
         kind = op.attrs["kind"]
         if op.result.uses or kind not in _KINDS or kinds.setdefault(op.attrs["place"].name, kind) != kind:

@@ -30,6 +30,7 @@ class Span:
 
     @property
     def end(self) -> int:
+        """The address behind its last element."""
         return self.start + self.count * self.size
 
 

@@ -17,7 +17,7 @@ from .prepare import Scope, Step, evaluated, rule
 
 @rule(CONST)
 def constant(op: Op, scope: Scope) -> None:
-    """Constants are there from the start."""
+    """Nothing to do when running: constants stand in the values that every frame starts with."""
     value = np.array([op.attrs["value"]], op.attrs["to"].numpy)
     value.flags.writeable = False
     scope.define(op.result, value)
@@ -41,7 +41,7 @@ def meaning(op: Op, scope: Scope) -> Step:
 
 
 def unary(op: Op, scope: Scope) -> Step:
-    """One operand."""
+    """A step for an operation of one operand."""
     (a,) = scope.slots(op.operands)
     evaluate, to, out = op.opdef.meaning, op.result.dtype, scope.define(op.result)
     assert evaluate is not None
@@ -54,7 +54,7 @@ def unary(op: Op, scope: Scope) -> Step:
 
 
 def binary(op: Op, scope: Scope) -> Step:
-    """Two operands."""
+    """A step for an operation of two operands."""
     a, b = scope.slots(op.operands)
     evaluate, to, out = op.opdef.meaning, op.result.dtype, scope.define(op.result)
     assert evaluate is not None
@@ -67,7 +67,7 @@ def binary(op: Op, scope: Scope) -> Step:
 
 
 def ternary(op: Op, scope: Scope) -> Step:
-    """Three operands."""
+    """A step for an operation of three operands."""
     a, b, c = scope.slots(op.operands)
     evaluate, to, out = op.opdef.meaning, op.result.dtype, scope.define(op.result)
     assert evaluate is not None

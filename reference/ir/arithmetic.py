@@ -13,12 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import fma as exact
-from .types import DType, f16, f64, u1, u64
+from .types import Array, DType, f16, f64, u1, u64
 
-Array = npt.NDArray[Any]
 Meaning = Callable[..., Array]
 
 
@@ -125,9 +123,9 @@ def smaller(to: DType, a: Array, b: Array) -> Array:
 
 def round_half_away(to: DType, a: Array) -> Array:
     """The nearest integral value, halves away from zero; the sign of zero is kept."""
-    whole = np.trunc(a)
-    half = np.abs(a - whole) >= to.numpy.type(0.5)
-    return np.where(half, whole + np.copysign(to.numpy.type(1), a), whole)
+    truncated = np.trunc(a)
+    half = np.abs(a - truncated) >= to.numpy.type(0.5)
+    return np.where(half, truncated + np.copysign(to.numpy.type(1), a), truncated)
 
 
 def select(to: DType, condition: Array, a: Array, b: Array) -> Array:
@@ -178,8 +176,8 @@ def float_to_integer(to: DType, a: Array) -> Array:
     low, high = float(to.min), float(to.max + 1)
     inside = (wide >= low) & (wide < high)
     safe = np.where(inside, wide, 0.0)
-    whole = safe.astype(np.uint64).astype(to.numpy) if to is u64 else safe.astype(np.int64).astype(to.numpy)
-    clipped = np.where(wide >= high, to.numpy.type(to.max), np.where(wide < low, to.numpy.type(to.min), whole))
+    truncated = safe.astype(np.uint64).astype(to.numpy) if to is u64 else safe.astype(np.int64).astype(to.numpy)
+    clipped = np.where(wide >= high, to.numpy.type(to.max), np.where(wide < low, to.numpy.type(to.min), truncated))
     return np.where(np.isnan(a), to.numpy.type(0), clipped)
 
 

@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from .types import Array
 
 
 def fma(to: np.dtype[Any], a: Array, b: Array, c: Array) -> Array:

@@ -6,18 +6,17 @@ The IR has no library of its own: a library is registered by `use_library`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InternalError
 from .structure import Function, Op, Region, Value
-from .types import DType
+from .table import TABLE
+from .types import Array, DType
 
 __all__ = ["builtin", "by_library", "evaluate", "use_library"]
 
-Array = npt.NDArray[Any]
 Library = Callable[[str], "Function | None"]
 
 _LIBRARIES: Final[list[Library]] = []
@@ -60,7 +59,7 @@ def evaluate(function: Function, args: Sequence[Array]) -> list[Array]:
 
 def _run(region: Region, values: dict[Value, Array]) -> list[Array]:
     for op in region.ops[:-1]:
-        if op.name == "const":
+        if op.opdef is TABLE["const"]:
             values[op.result] = np.array([op.attrs["value"]], op.attrs["to"].numpy)
         elif op.regions:
             values.update(zip(op.results, _branch(op, values), strict=True))
@@ -80,6 +79,6 @@ def _branch(op: Op, values: dict[Value, Array]) -> list[Array]:
     merged = [np.empty(condition.shape, v.dtype.numpy) for v in op.results]
     for side, region in ((condition, op.regions[0]), (~condition, op.regions[1])):
         inside = {v: a[side] if len(a) > 1 else a for v, a in values.items()}
-        for whole, part in zip(merged, _run(region, inside), strict=True):
-            whole[side] = part
+        for result, part in zip(merged, _run(region, inside), strict=True):
+            result[side] = part
     return merged

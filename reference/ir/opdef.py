@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..errors import IRError
-from .arithmetic import Array
 from .pulls import Pulls
-from .types import ALL, FLOATS, INTS, NUMERIC, DType, Type, by_name, u1
+from .types import ALL, FLOATS, INTS, NUMERIC, Array, DType, Type, by_name, u1
 
 __all__ = ["Budget", "OpDef", "Signature", "Trap", "exact", "ulp"]
 

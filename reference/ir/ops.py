@@ -1,4 +1,8 @@
-"""The table of operations: the rows of scalar operations, and those of memory, adstacks, control and effects."""
+"""The table of operations: the rows of scalar operations, and those of memory, adstacks, control and effects.
+
+A row is one object: code asks whether an op is of a row by identity, `op.opdef is FOR`, and never by its name, which is
+for the text form and for people.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,21 @@ from .arithmetic import Meaning, swap_if_equal
 from .opdef import OpDef
 from .table import TABLE, row
 
-__all__ = ["APART", "ATOMICS", "TABLE", "WAYS", "AtomicKind"]
+__all__ = [
+    "APART",
+    "ATOMICS",
+    "PLACE_ACCESSES",
+    "PLACE_WRITES",
+    "SERIAL_LOOPS",
+    "STACK_OPS",
+    "TABLE",
+    "WAYS",
+    "AtomicKind",
+]
 
-WAYS: Final = ("own", "uniform", "tiled", "private", "subgroup", "atomic", "ordered")
+WAYS: Final = ("own", "uniform", "gathered", "tiled", "private", "subgroup", "atomic", "ordered")
 """How the sum of an atomic update may be built, best first: see `analysis/accumulation.py`."""
-APART: Final = WAYS[:4]
+APART: Final = ("own", "uniform", "tiled", "private")
 """The ways of a target that keeps its threads apart, besides atomics."""
 
 CALL = row("call", attrs=("function",), doc="apply a function of the library, or of the text: pure, not inlined")
@@ -32,7 +46,13 @@ RANDOM = row(
 SHAPE = row("shape", pure=True, attrs=("place", "axis", "to"), doc="an extent of a place")
 LOAD = row("load", pure=False, reads=True, attrs=("place",), guards=True, doc="read an element: one index per axis")
 STORE = row(
-    "store", pure=False, writes=True, attrs=("place",), guards=True, doc="write an element: indices, then the value"
+    "store",
+    pure=False,
+    writes=True,
+    attrs=("place",),
+    guards=True,
+    sums=True,
+    doc="write an element: indices, then the value",
 )
 ATOMIC = row(
     "atomic",
@@ -98,6 +118,25 @@ ASSERT = row(
     "assert", pure=False, writes=True, attrs=("message",), doc="in debug mode, an error unless the operand holds"
 )
 PRINT = row("print", pure=False, writes=True, attrs=("parts",), doc="write text and operands")
+
+SERIAL_LOOPS: Final = (FOR, WHILE)
+"""The loops whose iterations run one after another, and carry values."""
+STACK_OPS: Final = (
+    STACK_ALLOCA,
+    STACK_CLAIM,
+    STACK_PUSH,
+    STACK_POP,
+    STACK_LOAD_TOP,
+    STACK_LOAD_TOP_ADJ,
+    STACK_PUT,
+    STACK_GET,
+    STACK_ACC_ADJOINT,
+)
+"""What makes, changes or reads an adstack."""
+PLACE_WRITES: Final = (STORE, ATOMIC)
+"""What changes an element of a place."""
+PLACE_ACCESSES: Final = (LOAD, STORE, ATOMIC)
+"""What reads or changes an element of a place."""
 
 
 class AtomicKind:

@@ -13,6 +13,7 @@ from .functions import by_library
 from .opdef import OpDef, Trap, ulp
 from .pulls import Change, Pulls, Saved, through
 from .table import row
+from .types import Array
 
 NOTHING: Final[Pulls] = ()
 """No change passes through the operation."""
@@ -31,7 +32,7 @@ def _whole(name: str, meaning: m.Meaning, doc: str, **rest: object) -> OpDef:
     return _unary(name, "real", meaning, doc, pulls=NOTHING, rounds=False, step=True, **rest)
 
 
-def _compare(name: str, ufunc: Callable[..., m.Array], doc: str, **rest: object) -> OpDef:
+def _compare(name: str, ufunc: Callable[..., Array], doc: str, **rest: object) -> OpDef:
     return row(name, "T T -> u1", {"T": "any"}, meaning=m.plain(ufunc), pulls=NOTHING, doc=doc, **rest)
 
 
@@ -106,7 +107,7 @@ DIV = _binary(
     "real",
     m.plain(np.divide),
     "quotient of floats",
-    pulls=through(("y", lambda g, s: g / s.y), ("yr", lambda g, s: -(g * s.r) / s.y)),
+    pulls=through(("y", lambda g, s: g / s.y), ("yr", lambda g, s: -(g / s.y) * s.r)),
 )
 FLOORDIV = _binary("floordiv", "int", m.floor_div, "quotient rounded down; 0 by zero", trap=_DIVISOR, pulls=NOTHING)
 MOD = _binary("mod", "int", m.floor_mod, "remainder with the divisor's sign; 0 by zero", trap=_DIVISOR, pulls=NOTHING)

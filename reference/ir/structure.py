@@ -237,9 +237,10 @@ class Place:
         kind: "field", "ndarray" (an argument), "temp" (crosses tasks of one launch; zero at its start), "result"
             (what the kernel returns) or "depths" (how deep adstacks must be: sizers write it, and it stays from launch
             to launch).
-        role: "primal", "grad" or "dual".
+        role: "primal", "grad", "dual", or "grad.dual" for the tangents of a gradient.
         of: for a grad or a dual, the name of its primal.
         label: what the user calls it, for messages.
+        relaxed: whether iterations may read elements that others update, which debug mode then calls no race.
     """
 
     name: str
@@ -249,9 +250,10 @@ class Place:
     role: str = "primal"
     of: str | None = None
     label: str = ""
+    relaxed: bool = False
 
     KINDS: ClassVar[tuple[str, ...]] = ("field", "ndarray", "temp", "result", "depths")
-    ROLES: ClassVar[tuple[str, ...]] = ("primal", "grad", "dual")
+    ROLES: ClassVar[tuple[str, ...]] = ("primal", "grad", "dual", "grad.dual")
 
     @property
     def rank(self) -> int:

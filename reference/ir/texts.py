@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, Union
 
-__all__ = ["Format", "Part", "as_message", "count", "escaped", "parts_of"]
+__all__ = ["Format", "Part", "as_message", "count", "escaped", "local_array", "parts_of"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,11 @@ def as_message(parts: Iterable[Part]) -> str:
 def escaped(text: str) -> str:
     """Text without what would stand for a value."""
     return _HOLE.sub(lambda hole: "{ " + hole[0][1:], text)
+
+
+def local_array(name: str) -> str:
+    """What messages call an array inside of a thread."""
+    return f"a local array ({name})" if name else "a local array"
 
 
 def count(parts: Iterable[Part]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ __all__ = [
     "NUMERIC",
     "SIGNED",
     "UNSIGNED",
+    "Array",
     "ArrayType",
     "DType",
     "StackType",
@@ -35,6 +36,9 @@ __all__ = [
     "u32",
     "u64",
 ]
+
+Array: TypeAlias = npt.NDArray[Any]
+"""Elements as numpy has them, of whatever type the memory is of."""
 
 
 class DType:

@@ -19,9 +19,9 @@ def launch(specialisation: Specialisation, call: Call, runtime: Runtime) -> obje
         return specialisation.launch(call)
     if graphed is None or graphed is False:
         return _first(specialisation, call, runtime)
-    known, graph = graphed
+    captured, graph = graphed
     arguments = _arguments(specialisation, call)
-    if known != arguments or not graph.alive:
+    if captured != arguments or not graph.alive:
         if not graph.alive or not graph.rebind(Planned(specialisation.plan, tuple(call.scalars), call.arrays)):
             specialisation.graph = None
             return launch(specialisation, call, runtime)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..analysis.accumulation import is_ordered, plan
 from ..gradients.modes.state import state_of
+from ..ir.ops import ATOMIC, LOAD, PARALLEL_FOR, SHAPE
+from ..ir.scalar_ops import CONST
 from ..ir.structure import Op, Place, Task, Value
 from ..launch.specialisation import Specialisation
+from ..runtime.protocol.backend import Capabilities
 from ..runtime.state import Runtime
+from ..transforms.tasks.gathering import gathering
 from ..values.specs import MatrixSpec, NdarraySpec, ScalarSpec, Spec
 
 __all__ = ["explain"]
@@ -28,20 +33,21 @@ def _lines(specialisation: Specialisation, runtime: Runtime, names: tuple[str, .
         yield f"  parameter {name}: {_parameter(spec)}"
     yield f"  returns: {', '.join(t.name for t in program.returns) or 'nothing'}"
     for task in program.tasks:
-        yield from _task(task, device.sums)
-    yield from _reverse(specialisation, device.sums)
+        yield from _task(task, device)
+    yield from _reverse(specialisation, device)
     for place in program.places.values():
         yield f"  place {place.name}: {_place(place)}, {_use(specialisation, place.name)}"
 
 
-def _reverse(specialisation: Specialisation, ways: Collection[str]) -> Iterator[str]:
+def _reverse(specialisation: Specialisation, device: Capabilities) -> Iterator[str]:
     """What reverse mode keeps, if there has been a call of it."""
     for mode in state_of(specialisation).compiled.values():
         if mode.derived.recipe is not None:
             kept = mode.adstack_report()
             yield from (f"  reverse mode: {line}" for line in (*kept.rows, *kept.tasks, *kept.checkpoints))
-            sums = (line for task in mode.plan.compiled.program.tasks for line in _sums(task, ways))
-            yield from (f"  reverse mode: {line.strip()}" for line in dict.fromkeys(sums))
+            tasks = (task for task in mode.plan.compiled.program.tasks if not task.sizes)
+            sums = (line for task in tasks for line in _sums(task, device))
+            yield from (f"  reverse mode: {line.strip()}" for line in sums)
 
 
 def _parameter(spec: Spec) -> str:
@@ -56,8 +62,8 @@ def _parameter(spec: Spec) -> str:
     return str(spec)
 
 
-def _task(task: Task, ways: Collection[str]) -> Iterator[str]:
-    loop = next((op for op in task.body.ops if op.name == "parallel_for"), None)
+def _task(task: Task, device: Capabilities) -> Iterator[str]:
+    loop = next((op for op in task.body.ops if op.opdef is PARALLEL_FOR), None)
     inside = sum(1 for _ in task.body.walk())
     if loop is None:
         first = task.body.ops[0]
@@ -71,21 +77,29 @@ def _task(task: Task, ways: Collection[str]) -> Iterator[str]:
             uses.setdefault(_verb(op), []).append(place.label or place.name)
     for verb, places in uses.items():
         yield f"    {verb} {', '.join(dict.fromkeys(places))}"
-    yield from _sums(task, ways)
+    yield from _sums(task, device)
 
 
-def _sums(task: Task, ways: Collection[str]) -> Iterator[str]:
+def _sums(task: Task, device: Capabilities) -> Iterator[str]:
     """How each update that iterations share is added up, and why not better."""
-    lines = dict[str, None]()
-    for op, decision in plan(task, ways, deterministic=is_ordered(task)).decisions.items():
-        place: Place = op.attrs["place"]
-        reason = f": {decision.why}" if decision.why else ""
-        lines[f"    {place.label or place.name} at {_line(op)} is added up as {decision.way}{reason}"] = None
-    yield from lines
+    updates = Counter[tuple[str, str]]()
+    scattered = gathering(task) if device.gathers else ""
+    beside = f"; it is not gathered: {scattered}" if scattered and isinstance(scattered, str) else ""
+    for op, decision in plan(task, device.sums, deterministic=is_ordered(task)).decisions.items():
+        reason = f": {decision.why}{beside if decision.way in ('subgroup', 'atomic') else ''}" if decision.why else ""
+        updates[_where(op), f"{decision.way}{reason}"] += 1
+    updates.update((_where(op), "gathered") for op in task.body.walk() if op.attrs.get("sums") == "gathered")
+    for (where, how), count in updates.items():
+        yield f"    {where}{f', {count} times,' if count > 1 else ''} is added up as {how}"
+
+
+def _where(op: Op) -> str:
+    place: Place = op.attrs["place"]
+    return f"{place.label or place.name} at {_line(op)}"
 
 
 def _verb(op: Op) -> str:
-    if op.name == "atomic":
+    if op.opdef is ATOMIC:
         return f"updates by atomic {op.attrs['kind']}"
     return "writes" if op.opdef.writes else "reads"
 
@@ -106,12 +120,12 @@ def _expression(value: Value) -> str:
     op = value.op
     if op is None:
         return value.name or "a value of the header"
-    if op.name == "const":
+    if op.opdef is CONST:
         return str(op.attrs["value"])
-    if op.name == "shape":
+    if op.opdef is SHAPE:
         return f"{op.attrs['place'].name}.shape[{op.attrs['axis']}]"
     operands = ", ".join(_expression(operand) for operand in op.operands)
-    if op.name == "load":
+    if op.opdef is LOAD:
         return f"{op.attrs['place'].label or op.attrs['place'].name}[{operands}]"
     return f"{op.name}({operands})"
 

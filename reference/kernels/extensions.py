@@ -28,13 +28,26 @@ class Extension(enum.Enum):
     quant = "quant"
     quant_basic = "quant_basic"
     sparse = "sparse"
+    """Levels that are active in part: on every arch, always on."""
 
 
 extension = Extension
 
 
 def is_extension_supported(arch: object, wanted: Extension) -> bool:
-    """Whether an arch has a feature on this machine; False for an arch that is not available."""
+    """Whether an arch has a feature on this machine.
+
+    Args:
+        arch: an arch, such as `qd.cuda`; of `qd.gpu`, whether one of those that are available has it.
+        wanted: the feature.
+
+    Returns:
+        False also for an arch that is not available.
+
+    Raises:
+        AdstackRuntimeTypeError: if `wanted` is no extension.
+        AdstackArgumentError: if there is no such arch.
+    """
     if not isinstance(wanted, Extension):
         raise AdstackRuntimeTypeError(
             f"{wanted!r} is no extension", do=f"use one of {', '.join(f'extension.{one.name}' for one in Extension)}"
@@ -45,11 +58,11 @@ def is_extension_supported(arch: object, wanted: Extension) -> bool:
 
 
 def is_extension_enabled(wanted: Extension) -> bool:
-    """Whether the arch in use has a feature."""
+    """Whether the arch in use has the feature `wanted`; AdstackRuntimeTypeError if that is no extension."""
     return is_extension_supported(state.current().arch, wanted)
 
 
 def _has(capabilities: Capabilities, wanted: Extension) -> bool:
     if wanted is Extension.data64:
         return f64 in capabilities.dtypes and i64 in capabilities.dtypes
-    return wanted in (Extension.adstack, Extension.assertion)
+    return wanted in (Extension.adstack, Extension.assertion, Extension.sparse)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ..gradients.launches.kept import reversing
 from ..gradients.launches.last_launch import reverse_last_launch
 from ..gradients.modes.compiled import differentiated
 from ..gradients.modes.differentiated import Differentiated
@@ -14,7 +15,7 @@ from ..gradients.seeds import SEED, is_real, seeds_of
 from ..runtime import state
 from ..runtime.memory.copying import ByName
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD, REWIRED
-from ..runtime.threads.recording import Capture, in_charge, is_recording, recording
+from ..runtime.threads.recording import Forward, capturing, in_charge, is_recording, recording
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import settle
 from .reverse_shortcut import shortcut
@@ -70,17 +71,33 @@ class Gradient(ByName):
             self._serve(args, kwargs)
 
     def _serve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-        recorder: object = in_charge()
-        if recorder is not None and isinstance(recorder, Capture):
-            recorder.reverse(self, args, kwargs)
+        capture = capturing()
+        if capture is not None:
+            capture.reverse(self, args, kwargs)
         elif is_recording():
+            recorder: object = in_charge()
             with recording(None):
-                reverse_last_launch(*self.prepared(args, kwargs))
+                specialisation, call, runtime = self.prepared(args, kwargs)
+                if isinstance(recorder, Forward):
+                    positional = self.kernel.positional(args, self._parted(kwargs)[0])
+                    specialisation, call = recorder.adjoint(self.kernel, specialisation, call, runtime, positional)
+                reverse_last_launch(specialisation, call, runtime)
         else:
             specialisation, call, runtime = self.prepared(args, kwargs)
             reverse_last_launch(specialisation, call, runtime)
             if not kwargs and not call.seeds and (specialisation.records is None or not specialisation.records.notes):
                 self._shorten(differentiated(specialisation, "reverse", runtime), args)
+
+    def left(self, *args: object, **kwargs: object) -> None:
+        """The same through a launch that left the memory of the arguments as it is, whatever launches have been.
+
+        AdstackDataAccessError if the reverse pass needs what the launch has overwritten.
+        """
+        ended = state.ENDED[0]
+        with self.kernel.shown(), RUNTIME_LOCK.lock, recording(None):
+            self.kernel.check_unended(ended)
+            specialisation, call, runtime = self.prepared(args, kwargs)
+            differentiated(specialisation, "reverse", runtime).launch(call)
 
     def prepared(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Specialisation, Call, Runtime]:
         """What would serve a call, and what the call passes, with the adjoints of what the kernel returned."""
@@ -111,7 +128,7 @@ class Gradient(ByName):
         described = self.kernel.described(args)
         if described is None:
             return
-        kind = mode.made, *map(type, described)
+        kind = mode.specialisation, *map(type, described)
         if kind not in self._kinds:
             self._kinds.add(kind)
             self.__call__ = shortcut(mode, described, self.__call__, self._called) or self.__call__
@@ -123,34 +140,47 @@ class Gradient(ByName):
         """The IR of reverse mode as text, and what the backend made of it, for arguments like these: nothing is run."""
         from ..ir.text.printer import print_ir
 
-        mode, _ = self._prepared(args, kwargs)
-        compiled = mode.plan.compiled
-        return {"tasks": print_ir(compiled.program), **mode.plan.backend.listing(compiled.executable)}
+        modes, _, _ = self._prepared(args, kwargs)
+        stages: dict[str, str] = {}
+        for mode in reversed(modes):
+            compiled = mode.plan.compiled
+            listing = {"tasks": print_ir(compiled.program), **mode.plan.backend.listing(compiled.executable)}
+            stages = {name: stages.get(name, "") + text for name, text in listing.items()}
+        return stages
 
     def adstack_report(self, *args: object, use: bool = False, **kwargs: object) -> AdstackReport:
-        """What the reverse pass keeps on adstacks for a call with these arguments: why, how deep, in how much memory.
+        """What the reverse pass keeps on adstacks for a call with these arguments: why, how deep, in how much memory;
+        and what launches keep beside, where they overwrite what it needs.
 
         Nothing is launched, and no memory changes: depths are computed by the reference interpreter. With `use` it runs
-        the whole reverse pass on copies, to see how deep the stacks really get.
+        the whole reverse pass on copies, to see how deep the stacks really get; not where it needs what launches keep.
         """
-        from ..runtime.adstack_report import measured
+        from ..runtime.adstack_report import AdstackReport
 
-        mode, call = self._prepared(args, kwargs)
-        plan = mode.plan
-        report = mode.adstack_report()
-        wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
-        buffers = {**plan.buffers, **call.arrays}
-        if not wanted <= buffers.keys():
-            return report  # memory that only a tape has
-        memory = {name: buffers[name].read() for name in wanted}
-        return measured(plan.compiled, report, memory, mode.scalars(call), use=use)
+        modes, kept, call = self._prepared(args, kwargs)
+        return AdstackReport.together([_reported(mode, call, use=use) for mode in reversed(modes)], kept)
 
-    def _prepared(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Differentiated, Call]:
+    def _prepared(
+        self, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[Sequence[Differentiated], Sequence[str], Call]:
         specialisation, call, runtime = self.kernel.prepared((*self.bound, *args), self._parted(kwargs)[0])
-        return differentiated(specialisation, "reverse", runtime), call
+        return *reversing(specialisation, call, runtime), call
 
     def __reduce__(self) -> tuple[object, ...]:
         return Gradient, (self.kernel, self.bound)
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}.grad"
+
+
+def _reported(mode: Differentiated, call: Call, *, use: bool) -> AdstackReport:
+    """Of one reverse mode, with the depths for a call where all memory is there that it needs."""
+    from ..runtime.adstack_report import measured
+
+    plan, report = mode.plan, mode.adstack_report()
+    wanted = {p.name for p in plan.compiled.program.places.values() if p.kind in ("field", "ndarray")}
+    buffers = {**plan.buffers, **call.arrays}
+    if not wanted <= buffers.keys():
+        return report  # memory that only a launch has
+    memory = {name: buffers[name].read() for name in wanted}
+    return measured(plan.compiled, report, memory, mode.scalars(call), use=use)

@@ -12,6 +12,7 @@ that can keeps what it did, and repeats it as one from then on. Elsewhere every 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ import numpy as np
 
 from ..data.hostarrays import HostArray
 from ..errors import AdstackArgumentError, AdstackRuntimeError
+from ..gradients.custom import no_grad
+from ..ir.ops import PRINT
 from ..runtime import state
 from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.graphs import Captured, captured
@@ -27,10 +30,13 @@ from ..runtime.threads.capturing import CAPTURING, allowing, is_capturing
 from ..runtime.threads.recording import RECORDERS, Recorder, is_recording, recording
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import Entry, Scoped
+from ..values.kinds import KernelObject
 from ..values.protocol import current_emitter
 from .recorded import Step, alone, is_repeatable, overwritten
+from .taped import Taped
 
 if TYPE_CHECKING:
+    from ..gradients.tapes.tape import Tape
     from ..launch.specialisation import Specialisation
     from .gradient import Gradient
     from .kernel import Kernel
@@ -49,7 +55,8 @@ class Graph(Scoped, Uncopied):
     COPY_DO = "record another one"
 
     def __init__(self) -> None:
-        self._steps: list[Step] = []
+        self._steps: list[Step | Taped] = []
+        self._taped: Taped | None = None
         self._runtime: state.Runtime | None = None
         self._recorder: Entry[Recorder | None] | None = None
         self._capture_entry: Entry[bool] | None = None
@@ -74,7 +81,7 @@ class Graph(Scoped, Uncopied):
 
     def _begin(self) -> None:
         """Record the calls of this thread, and keep the host from memory meanwhile."""
-        self._steps, self._runtime = [], state.current()
+        self._steps, self._taped, self._runtime = [], None, state.current()
         self._captured, self._first = None, True
         holder = self.holder()
         self._capture_entry = CAPTURING.begin(True, holder)
@@ -83,10 +90,8 @@ class Graph(Scoped, Uncopied):
 
     def _end(self) -> None:
         """Stop recording the calls of this thread."""
-        if self._recorder is not None:
-            RECORDERS.end(self._recorder)
-        if self._capture_entry is not None:
-            CAPTURING.end(self._capture_entry)
+        RECORDERS.end(self._recorder)
+        CAPTURING.end(self._capture_entry)
         if self._runtime is not None and not CAPTURING.anywhere():
             _attach(self._runtime)
 
@@ -94,8 +99,37 @@ class Graph(Scoped, Uncopied):
         """Record no more; what an exception has broken off is no graph."""
         with RUNTIME_LOCK.lock:
             self._end()
-            if kind is not None:
-                self._steps, self._runtime = [], None
+            if kind is not None or self._taped is not None:
+                self._steps, self._taped, self._runtime = [], None, None
+
+    def begin_tape(self, tape: Tape) -> None:
+        """The calls that follow are made under `tape`, by each launch; AdstackRuntimeError inside another one."""
+        if self._taped is not None:
+            raise AdstackRuntimeError("a Tape can't be opened inside another Tape or FwdMode", do="leave that first")
+        self._taped = Taped(tape)
+
+    def end_tape(self, *, failed: bool) -> None:
+        """They are no longer. What an exception has broken off is left open, and so the graph will be nothing."""
+        if not failed and self._taped is not None:
+            self._steps.append(self._taped)
+            self._taped = None
+
+    def replaced(
+        self,
+        primal: Callable[..., object],
+        function: Callable[..., object],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        """A function that has a gradient of its own is called: under a tape that is what is recorded."""
+        if self._taped is None:
+            return function(*args, **kwargs)
+        self._taped.calls.append((primal, args, kwargs))
+        return None
+
+    def constant(self, function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """A function whose launches count as constants is called: under a tape that is what is recorded."""
+        return self.replaced(no_grad(function), function, args, kwargs)
 
     def call(self, kernel: Kernel, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Record a call of a kernel."""
@@ -123,7 +157,11 @@ class Graph(Scoped, Uncopied):
         if gradient is None:
             _check_silent(title, specialisation)
         _detach(runtime)
-        self._steps.append(step)
+        if self._taped is None:
+            self._steps.append(step)
+        else:
+            self._taped.steps.append(step)
+            self._taped.calls.append((kernel if gradient is None else gradient, args, kwargs))
 
     def __len__(self) -> int:
         """How many calls there are."""
@@ -163,13 +201,29 @@ class Graph(Scoped, Uncopied):
 
     __call__ = launch
 
+    def do_while(self, condition: KernelObject) -> None:
+        """Launch, and again for as long as the condition is not zero after a launch.
+
+        Args:
+            condition: a scalar field or ndarray of one element, which the calls of the graph change.
+        """
+        if getattr(condition, "shape", None) not in ((), (1,)):
+            raise AdstackArgumentError(
+                "the condition of do_while must be a field or ndarray of one element", do="pass qd.field(qd.i32, ())"
+            )
+        at = None if condition.shape == () else 0
+        self.launch()
+        while condition[at]:
+            self.launch()
+
     def _go_on(self, short: HeapLimit) -> None:
         """Do one launch with less memory, since its adstacks had no room, and those after it call by call."""
         if short.launch is None:
             raise short
         self._note()
-        self._steps[short.launch].go_on(short)
-        for step in self._steps[short.launch + 1 :]:
+        steps = self._plain_steps
+        steps[short.launch].go_on(short)
+        for step in steps[short.launch + 1 :]:
             step.run()
 
     def renew(self) -> None:
@@ -178,6 +232,7 @@ class Graph(Scoped, Uncopied):
 
     @property
     def is_captured(self) -> bool:
+        """Whether the device does what was recorded as one."""
         return self._captured is not None
 
     def _check(self) -> None:
@@ -205,22 +260,29 @@ class Graph(Scoped, Uncopied):
     def _capture(self) -> None:
         """Launch for the first time."""
         assert self._runtime is not None
-        self._alone = alone(self._steps)
-        plain = not self._steps or self._runtime.options.ad_snapshot
-        if not plain and is_repeatable(self._steps, self._alone):
-            launches = [step.planned for step in self._steps]
+        steps = self._plain_steps
+        self._alone = alone(steps)
+        plain = not steps or len(steps) < len(self._steps) or self._runtime.options.ad_snapshot
+        if not plain and is_repeatable(steps, self._alone):
+            launches = [step.planned for step in steps]
             self._captured = captured(self._runtime.backend, launches, self._plainly)
         else:
             self._plainly()
         self._first = False
 
+    @property
+    def _plain_steps(self) -> list[Step]:
+        """The calls that no tape differentiates: all, where the device repeats them."""
+        return [step for step in self._steps if isinstance(step, Step)]
+
     def _note(self) -> None:
         """Count the launches of a repetition, and note them where a gradient may ask for them."""
-        for number, step in enumerate(self._steps):
+        steps = self._plain_steps
+        for number, step in enumerate(steps):
             if step.gradient is None:
                 step.specialisation.calls += 1
                 if step.specialisation.records is not None:
-                    later = next((one for one in self._steps[number + 1 :] if one.overwrites(step)), None)
+                    later = next((one for one in steps[number + 1 :] if one.overwrites(step)), None)
                     step.specialisation.records.note(step.call, None if later is None else overwritten(step, later))
 
     def __repr__(self) -> str:
@@ -252,7 +314,7 @@ def _check_silent(title: str, specialisation: Specialisation) -> None:
             f"a graph can't take the call of {title}: it returns a value, and nothing has run yet",
             do="store the value in a field, and read it after the launch",
         )
-    if any(op.name == "print" for op in specialisation.kernel.body.walk()):
+    if any(op.opdef is PRINT for op in specialisation.kernel.body.walk()):
         raise AdstackRuntimeError(
             f"a graph can't take the call of {title}: it prints", do="leave the print out, or call it outside"
         )

@@ -1,18 +1,16 @@
-"""`@kernel`: functions that are compiled and launched."""
+"""Kernels: functions that are compiled and launched."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from types import FrameType, FunctionType
-from typing import Any, Final, cast, overload
+from typing import Any, Final, cast
 from weakref import ref
 
-from ..data.fields import PLACED
+from ..absent import with_absent
+from ..data.placement import PLACED
 from ..errors import (
     AdstackCallError,
     AdstackError,
@@ -21,7 +19,6 @@ from ..errors import (
     AdstackSyntaxError,
     InternalError,
 )
-from ..gradients.launches.records import Records
 from ..launch.arguments import Call, Parameter
 from ..launch.parameters import Signature
 from ..launch.results import result_spec
@@ -39,8 +36,9 @@ from ..values.specs import Request, Spec
 from . import as_graph
 from .followers import Followers
 from .gradient import Gradient
+from .noted import look_for_gradients, with_tangents
 
-__all__ = ["BoundKernel", "Kernel", "kernel"]
+__all__ = ["BoundKernel", "Kernel"]
 
 MOST: Final = 32
 """How many specialisations are kept that differ in nothing but attributes that were baked in."""
@@ -51,6 +49,7 @@ _FAILURES = (AdstackError, RecursionError, MemoryError, ctypes.ArgumentError)
 """What a call may fail with; ctypes wraps a MemoryError in an error of its own."""
 
 
+@with_absent("a kernel")
 class Kernel(ByName):
     """A kernel: compiled when it is first called with arguments of a new kind, launched by each call.
 
@@ -60,6 +59,7 @@ class Kernel(ByName):
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
+    with_tangents = staticmethod(with_tangents)
 
     def __init__(self, function: Callable[..., object], around: Mapping[str, object], graph: bool = False) -> None:
         functools.update_wrapper(self, function)
@@ -81,7 +81,10 @@ class Kernel(ByName):
         return self if owner is None or not self.signature.is_method else BoundKernel(self, owner)
 
     def serve(self, *args: object, **kwargs: object) -> object:
-        """Serve a call of any kind; if several threads call kernels, one after another."""
+        """Serve a call of any kind; if several threads call kernels, one after another.
+
+        Takes and returns what the kernel does, and raises AdstackError, one of its kinds, for what goes wrong in it.
+        """
         ended = state.ENDED[0]
         try:
             with RUNTIME_LOCK.lock:
@@ -149,7 +152,7 @@ class Kernel(ByName):
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
                 if candidate.placed != PLACED[0]:
-                    _look_for_gradients(candidate, runtime)
+                    look_for_gradients(candidate, runtime)
                 if self.graph and candidate.graph is not False:
                     return as_graph.launch(candidate, call, runtime)
                 result = candidate.launch(call)
@@ -164,9 +167,7 @@ class Kernel(ByName):
         if self._shortcuts_epoch != GUARD[EPOCH]:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
             self._followers.uninstall()
-        if len(self._shortcuts) == MOST_SHORTCUTS or (
-            specialisation.records is not None and specialisation.records.notes
-        ):
+        if len(self._shortcuts) == MOST_SHORTCUTS or specialisation.needs_python:
             return
         described = self.described(args)
         if described is None:
@@ -185,7 +186,7 @@ class Kernel(ByName):
         self.__call__ = self._followers.installed(follower, self.__call__)
 
     def positional(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:
-        """The arguments of a call in the order of the parameters."""
+        """The arguments of a call in the order of the parameters; an error if they are not what the kernel takes."""
         return self._bound(args, kwargs) if kwargs or len(args) != len(self._takes) else args
 
     def described(self, args: tuple[object, ...]) -> tuple[Argument, ...] | None:
@@ -216,6 +217,12 @@ class Kernel(ByName):
         return self._gradient
 
     @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it takes under the default types in force, one for each parameter."""
+        self._entered()
+        return self._parameters
+
+    @property
     def returns(self) -> Spec | None:
         """What it returns under the default types in force; None if it returns nothing."""
         self._entered()
@@ -236,7 +243,7 @@ class Kernel(ByName):
     def prepared(
         self, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> tuple[Specialisation, Call, state.Runtime]:
-        """What would serve a call, and what the call passes."""
+        """The specialisation that would serve a call, what the call passes, and the runtime that it runs in."""
         runtime = self._entered()
         if kwargs or len(args) != len(self._takes):
             args = self._bound(args, kwargs)
@@ -246,7 +253,7 @@ class Kernel(ByName):
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
                 if candidate.placed != PLACED[0]:
-                    _look_for_gradients(candidate, runtime)
+                    look_for_gradients(candidate, runtime)
                 return candidate, call, runtime
         return self._compile(args, call, runtime), call, runtime
 
@@ -270,17 +277,17 @@ class Kernel(ByName):
     def _compile(self, args: tuple[object, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         specialisation = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        _look_for_gradients(specialisation, runtime)
+        look_for_gradients(specialisation, runtime)
         key = tuple(call.key)
         self._compiled[key] = (*self._compiled.get(key, ()), specialisation)[-MOST:]
-        specialisation.life.then(partial(_ended, ref(self), key, ref(specialisation)))
+        specialisation.life.then(functools.partial(_ended, ref(self), key, ref(specialisation)))
         return specialisation
 
     def forget(self, key: tuple[object, ...], specialisation: Specialisation) -> None:
-        """A specialisation has ended."""
-        known = tuple(one for one in self._compiled.get(key, ()) if one is not specialisation)
-        if known:
-            self._compiled[key] = known
+        """A specialisation, kept under `key`, has ended."""
+        others = tuple(one for one in self._compiled.get(key, ()) if one is not specialisation)
+        if others:
+            self._compiled[key] = others
         else:
             self._compiled.pop(key, None)
         self._unserve()
@@ -325,13 +332,6 @@ def _ended(kernel: ref[Kernel], key: tuple[object, ...], specialisation: ref[Spe
         owner.forget(key, ended)
 
 
-def _look_for_gradients(specialisation: Specialisation, runtime: state.Runtime) -> None:
-    """Have records of its launches from now on, if something that it works on has a gradient by now."""
-    specialisation.placed = PLACED[0]
-    if specialisation.records is None:
-        specialisation.records = Records.of(specialisation, runtime)
-
-
 class BoundKernel(functools.partial[Any]):
     """A kernel that is a method, with its object."""
 
@@ -354,46 +354,11 @@ class BoundKernel(functools.partial[Any]):
 
     def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """See `Kernel.stages`."""
-        texts: dict[str, str] = self.kernel.stages(self.owner, *args, **kwargs)
-        return texts
+        return cast(dict[str, str], self.kernel.stages(self.owner, *args, **kwargs))
 
     def explain(self, *args: object, **kwargs: object) -> str:
         """See `Kernel.explain`."""
-        told: str = self.kernel.explain(self.owner, *args, **kwargs)
-        return told
+        return cast(str, self.kernel.explain(self.owner, *args, **kwargs))
 
     def __repr__(self) -> str:
         return f"<bound {self.kernel!r}>"
-
-
-@overload
-def kernel(function: Callable[..., object]) -> Kernel: ...
-@overload
-def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., object]], Kernel]: ...
-def kernel(function: Callable[..., object] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
-    """Decorator: compile a Python function of the kernel language and launch it when it is called.
-
-    Args:
-        function: what to compile.
-        graph: launch the tasks of the kernel as one, where the device can; it does not change results.
-        fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
-    """
-    if function is None:
-        return lambda decorated: _made(decorated, _names_of(inspect.currentframe()), graph)
-    return _made(function, _names_of(inspect.currentframe()))
-
-
-def _names_of(frame: FrameType | None) -> Mapping[str, object]:
-    """The local names where a function was called; none where Python has no frames."""
-    caller = None if frame is None else frame.f_back
-    return {} if caller is None else caller.f_locals
-
-
-def _made(function: Callable[..., object], around: Mapping[str, object], graph: bool = False) -> Kernel:
-    if isinstance(function, (staticmethod, classmethod)):
-        raise AdstackSyntaxError("@kernel goes below @staticmethod", do="write @staticmethod above @kernel")
-    if not isinstance(function, FunctionType):
-        raise AdstackSyntaxError(
-            f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
-        )
-    return Kernel(function, around, graph)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Final
 
 from ..ir.types import f32, i32
 from ..runtime import state
 from ..runtime.protocol.options import Options, parse
+from ..runtime.protocol.registry import canonical
+from ..version import VERSION
 
 __all__ = [
     "amdgpu",
@@ -47,10 +51,36 @@ def init(arch: object = None, default_fp: object = f32, default_ip: object = i32
         default_fp: the type of float literals, f16, f32 or f64.
         default_ip: the type of integer literals.
         options: see `adstack.runtime.protocol.options.Options`.
+
+    A line on standard error says which device was taken and why, unless `announce=False`.
     """
     from . import compiling  # noqa: F401 - the first call of a kernel should not wait for it
 
-    state.start(arch, parse({"default_fp": default_fp, "default_ip": default_ip, **options}))
+    runtime = state.start(arch, parse({"default_fp": default_fp, "default_ip": default_ip, **options}))
+    if runtime.options.announce and os.environ.get("ADSTACK_ANNOUNCE") != "0":
+        _announce(runtime, arch)
+
+
+_ANNOUNCED: Final[set[str]] = set()
+"""What has been said: `init` may be called many times."""
+
+
+def _announce(runtime: state.Runtime, arch: object) -> None:
+    """Say which device was taken, and why."""
+    capabilities, wanted = runtime.backend.capabilities, os.environ.get("ADSTACK_ARCH")
+    if arch is not None:
+        names = arch if isinstance(arch, (list, tuple)) else (arch,)
+        asked = canonical(names[0]) == runtime.arch
+        why = "as asked for" if asked else f"the best available of {', '.join(map(str, names))}"
+    elif wanted:
+        why = f"as ADSTACK_ARCH={wanted} asks for"
+    else:
+        why = "the default; arch=qd.gpu takes a GPU"
+    software = ", a driver that runs on the cpu" if capabilities.kind == "software" else ""
+    line = f"adstack {VERSION}: arch={capabilities.name} on {capabilities.device}{software} ({why})"
+    if line not in _ANNOUNCED:
+        _ANNOUNCED.add(line)
+        print(line, file=sys.stderr)
 
 
 def reset() -> None:

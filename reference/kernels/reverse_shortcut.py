@@ -37,7 +37,7 @@ def shortcut(
         otherwise: serves all others.
         prepare: makes a call of arguments.
     """
-    specialisation, plan, grads = mode.made, mode.plan, mode.companions
+    specialisation, plan, grads = mode.specialisation, mode.plan, mode.companions
     sizes = _sizes(plan)
     if mode.racing or plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
         return None  # whether iterations race, or all are looked at again, is Python's to say

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ..values.elements import Elements, as_elements
 from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec
 
 __all__ = ["Call", "Loan", "MatrixParameter", "Parameter", "ScalarParameter", "StructParameter", "invalid"]
+
+
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 class Call:
@@ -50,7 +53,7 @@ class Call:
     @property
     def lent(self) -> frozenset[str]:
         """The places for which launches work on copies of what was passed."""
-        return frozenset(loan.place for loan in self.loans or () if loan.copy is not None)
+        return frozenset(loan.place for loan in self.loans if loan.copy is not None) if self.loans else _NONE
 
     def lend(self, loan: Loan) -> None:
         """Note an array that may not be written, or that the device works on a copy of."""
@@ -118,13 +121,24 @@ class Parameter(Protocol):
         """A description of the arguments that machine code may take like this one; None if Python must take them."""
 
 
-def invalid(name: str, expected: str, got: object) -> AdstackRuntimeTypeError:
-    """The error for an argument of a type that the parameter does not take."""
+def invalid(name: str, expected: str, got: object, do: str = "") -> AdstackRuntimeTypeError:
+    """The error for an argument of a type that the parameter does not take; `do` says what would be taken."""
     shown = repr(got)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return AdstackRuntimeTypeError(
-        f"Invalid value for argument {name} - expected {expected}, got {type(got).__name__}: {shown}"
+        f"Invalid value for argument {name} - expected {expected}, got {type(got).__name__}: {shown}", do=do
     )
+
+
+def _instead(parameter: ScalarParameter, value: object) -> str:
+    """What to do about an argument that is no number of the parameter's type."""
+    if isinstance(value, HostArray):
+        return f"annotate it {parameter.name}: qd.template() for a field, or qd.types.ndarray() for an ndarray"
+    if isinstance(value, Elements):
+        return "annotate it with a vector type, such as qd.math.vec3"
+    if isinstance(value, float):
+        return f"pass int(...), or annotate it {parameter.name}: qd.f32"
+    return "pass a number"
 
 
 class ScalarParameter:
@@ -136,25 +150,28 @@ class ScalarParameter:
         self._plain = storable(dtype)
 
     def take(self, value: Any, call: Call) -> None:
+        """See `Parameter.take`."""
         kind, low, high = self._plain
         call.scalars.append(value if value.__class__ is kind and low <= value <= high else self.convert(value))
 
     def convert(self, value: object) -> Scalar:
         """A number of any other kind."""
         if isinstance(value, (str, bytes, HostArray, Elements, type(None))):
-            raise invalid(self.name, f"a number for {self.dtype}", value)
+            raise invalid(self.name, f"a number for {self.dtype}", value, _instead(self, value))
         try:
             converted: Scalar = number(value, self.dtype, f"argument {self.name}")
         except AdstackArgumentError as error:
             raise AdstackArgumentError(f"Invalid value for argument {self.name} - {error.message}") from None
         except AdstackRuntimeTypeError:
-            raise invalid(self.name, f"a number for {self.dtype}", value) from None
+            raise invalid(self.name, f"a number for {self.dtype}", value, _instead(self, value)) from None
         return converted
 
     def spec(self, value: object) -> Spec:
+        """See `Parameter.spec`."""
         return ScalarSpec(self.dtype)
 
     def described(self, value: object) -> Argument | None:
+        """See `Parameter.described`."""
         return NumberArgument(self.dtype, *self._plain)
 
 
@@ -168,6 +185,7 @@ class MatrixParameter:
         self.element = ScalarParameter(name, dtype)
 
     def take(self, value: object, call: Call) -> None:
+        """See `Parameter.take`."""
         elements = as_elements(value)
         if not isinstance(elements, Elements):
             raise invalid(self.name, f"{self.dtype} elements of shape {self.shape}", value)
@@ -179,9 +197,11 @@ class MatrixParameter:
             self.element.take(entry, call)
 
     def spec(self, value: object) -> Spec:
+        """See `Parameter.spec`."""
         return MatrixSpec(self.dtype, self.shape)
 
     def described(self, value: object) -> Argument | None:
+        """See `Parameter.described`."""
         return None
 
 
@@ -203,14 +223,17 @@ class StructParameter:
         self.get = get
 
     def take(self, value: object, call: Call) -> None:
+        """See `Parameter.take`."""
         if not self.accepts(value):
             raise invalid(self.name, f"a {getattr(self.type, '__name__', self.type)}", value)
         for member, parameter in self.members.items():
             parameter.take(self.get(value, member), call)
 
     def spec(self, value: object) -> Spec:
+        """See `Parameter.spec`."""
         members = ((m, p.spec(self.get(value, m))) for m, p in self.members.items())
         return StructSpec(self.type, tuple(members))
 
     def described(self, value: object) -> Argument | None:
+        """See `Parameter.described`."""
         return None

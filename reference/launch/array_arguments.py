@@ -1,12 +1,13 @@
-"""Array arguments: Ndarrays, numpy arrays and torch tensors, checked against their annotation."""
+"""Array arguments: Ndarrays, numpy arrays, torch tensors and what speaks DLPack, checked against their annotation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ..data import dlpack
 from ..data.device_arrays import is_device_array, taken
 from ..data.hostarrays import HostArray
 from ..data.ndarrays import Ndarray
@@ -18,12 +19,14 @@ from ..runtime.protocol.shortcuts import Argument, ArrayArgument, HostArgument, 
 from ..values.specs import NdarraySpec, Spec
 from .arguments import Call, Loan, invalid
 
-__all__ = ["NdarrayParameter", "is_array"]
+__all__ = ["NdarrayParameter", "WithGradient", "is_array"]
 
 
 _READ_ONLY: Final = np.zeros(0)
 """Stands for memory of others that may not be written."""
 _READ_ONLY.flags.writeable = False
+Tensor: TypeAlias = Any
+"""An array or tensor of any library that speaks DLPack; of torch, where it is called so."""
 
 
 @dataclass
@@ -39,6 +42,14 @@ class ArgumentMemory:
     read_only: bool = False
 
 
+@dataclass(frozen=True)
+class WithGradient:
+    """An array of others beside the array of its gradients, which has its shape and type."""
+
+    data: Tensor
+    grad: Tensor
+
+
 def is_torch(value: object) -> bool:
     """Whether `value` is a torch tensor; torch is not imported for it."""
     return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
@@ -46,7 +57,9 @@ def is_torch(value: object) -> bool:
 
 def is_array(value: object) -> bool:
     """Whether `value` can be passed as an array argument."""
-    return isinstance(value, (Ndarray, np.ndarray)) or is_torch(value) or _is_foreign(value)
+    if isinstance(value, (Ndarray, np.ndarray, WithGradient)) or is_torch(value):
+        return True
+    return _is_foreign(value) or (not isinstance(value, HostArray) and dlpack.kind_of(value) is not None)
 
 
 def _is_plain(array: Array) -> bool:
@@ -97,6 +110,7 @@ class NdarrayParameter:
         self._accepted: dict[Any, Any] = {}
 
     def take(self, value: object, call: Call) -> None:
+        """See `Parameter.take`."""
         if value.__class__ is Ndarray and value.signature in self._accepted:
             self._take_known(value, call)
             return
@@ -108,6 +122,8 @@ class NdarrayParameter:
             self._accepted[value.signature] = signature
         elif isinstance(value, np.ndarray):
             call.owners = {**(call.owners or {}), self.name: _owner(value)}
+        elif not is_torch(value) and dlpack.kind_of(value) in dlpack.HOST:
+            call.owners = {**(call.owners or {}), self.name: value}
         self._pass(self.name, memory.buffer, call)
         if memory.read_only:
             call.lend(Loan(self.name, _READ_ONLY))
@@ -129,6 +145,7 @@ class NdarrayParameter:
             call.arrays[self._dual_name] = array.dual.buffer
 
     def spec(self, value: object) -> Spec:
+        """See `Parameter.spec`."""
         return self._checked(self._memory(value))
 
     def described(self, value: object) -> Argument | None:
@@ -143,7 +160,7 @@ class NdarrayParameter:
             return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
         return self._described_tensor(value) if is_torch(value) else None
 
-    def _described_tensor(self, tensor: Any) -> Argument | None:
+    def _described_tensor(self, tensor: Tensor) -> Argument | None:
         """Tensors of the host that need no gradient, like this one."""
         if tensor.device.type != "cpu" or tensor.requires_grad:
             return None
@@ -152,15 +169,24 @@ class NdarrayParameter:
 
     def _memory(self, value: object) -> ArgumentMemory:
         if isinstance(value, Ndarray):
-            grad, dual = (None if beside is None else beside.buffer for beside in (value.grad, value.dual))
+            beside = value.grad, value.dual if value.has_dual() else None
+            grad, dual = (None if one is None else one.buffer for one in beside)
             return ArgumentMemory(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
         if isinstance(value, np.ndarray):
             return self._numpy(value)
+        if isinstance(value, WithGradient):
+            return replace(self._memory(value.data), grad=self._memory(value.grad).buffer)
         if _is_foreign(value):
             return self._on_device(value)
         if is_torch(value):
             return self._torch(value)
-        raise invalid(self.name, "an ndarray, a numpy array or a torch tensor", value)
+        shared = None if isinstance(value, HostArray) else dlpack.on_host(value)
+        if shared is None:
+            is_field = isinstance(value, HostArray)
+            do = f"annotate it {self.name}: qd.template()" if is_field else "pass an array, such as np.array(...)"
+            expected = "an ndarray, a numpy array, a torch tensor or another array that speaks DLPack"
+            raise invalid(self.name, expected, value, do)
+        return self._numpy(shared)
 
     def _numpy(self, array: Array) -> ArgumentMemory:
         try:
@@ -169,7 +195,7 @@ class NdarrayParameter:
             raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
         return ArgumentMemory(dtype, array.shape, None, array)
 
-    def _on_device(self, value: Any) -> ArgumentMemory:
+    def _on_device(self, value: Tensor) -> ArgumentMemory:
         buffer, read_only = taken(self.name, value)
         memory = ArgumentMemory(buffer.dtype, buffer.shape, None, buffer, read_only=read_only)
         if getattr(value, "requires_grad", False) and self.needs_grad is not False:
@@ -178,7 +204,7 @@ class NdarrayParameter:
             memory.grad, _ = taken(f"{self.name}.grad", value.grad)
         return memory
 
-    def _torch(self, tensor: Any) -> ArgumentMemory:
+    def _torch(self, tensor: Tensor) -> ArgumentMemory:
         if tensor.device.type != "cpu":
             raise self._mismatch("device", "cpu", tensor.device)
         memory = self._numpy(tensor.detach().numpy())
@@ -192,10 +218,11 @@ class NdarrayParameter:
 
     def _checked(self, memory: ArgumentMemory) -> NdarraySpec:
         if self.dtype is not None and memory.dtype is not self.dtype:
-            raise self._mismatch("dtype", self.dtype, memory.dtype)
+            do = f"convert the array with astype, or annotate it with dtype=qd.{memory.dtype}"
+            raise self._mismatch("dtype", self.dtype, memory.dtype, do)
         element, rank = self._split(memory)
         if self.ndim is not None and rank != self.ndim:
-            raise self._mismatch("ndim", self.ndim, rank)
+            raise self._mismatch("ndim", self.ndim, rank, "reshape the array, or annotate it with another ndim")
         if self.needs_grad and memory.grad is None:
             raise self._mismatch("needs_grad", True, False)
         has_grad, has_dual = (p is not None and self.needs_grad is not False for p in (memory.grad, memory.dual))
@@ -239,8 +266,9 @@ class NdarrayParameter:
             )
         return np.array(array, order="C")  # it may be contiguous, and only not aligned
 
-    def _mismatch(self, what: str, wanted: object, got: object) -> AdstackArgumentError:
+    def _mismatch(self, what: str, wanted: object, got: object, do: str = "") -> AdstackArgumentError:
         return AdstackArgumentError(
             f"Invalid value for argument {self.name} - required array has {what}={wanted}, "
-            f"array with {what}={got} is provided"
+            f"array with {what}={got} is provided",
+            do=do,
         )

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from ..runtime.protocol.shortcuts import SameAttribute, Still
 from .contents import changes_in_place, watched
 from .lifetimes import Life, Read
 
-__all__ = ["Attribute", "attributes", "conditions"]
+__all__ = ["Attribute", "Attributes", "attributes", "conditions"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,58 @@ class Attribute:
         objects = self.owner(), self.was()
         keep = tuple(one for one in objects if not life.knows(one))
         return SameAttribute(id(objects[0]), self.name, id(objects[1]), (*keep, *self.kept))
+
+
+class _OfOwner(NamedTuple):
+    """The attributes of one object that hold nothing that can change in place, to be compared all at once.
+
+    Attributes:
+        owner: gives the object.
+        read: gives the attributes of an object, as a tuple.
+        were: the identities of what they were, which live as long as they may be asked for.
+    """
+
+    owner: Callable[[], object]
+    read: Callable[[Any], tuple[object, ...]]
+    were: tuple[int, ...]
+
+    def are_same(self) -> bool:
+        """Whether they are the very objects that they were."""
+        try:
+            return tuple(map(id, self.read(self.owner()))) == self.were
+        except AttributeError:
+            return False
+
+
+class Attributes:
+    """Attributes that were baked in, of any objects: whether all are what they were.
+
+    Args:
+        captured: the attributes, while all that they were is there.
+    """
+
+    def __init__(self, captured: Sequence[Attribute]) -> None:
+        plain: dict[int, list[Attribute]] = {}
+        for one in captured:
+            if one.holds is None:
+                plain.setdefault(id(one.owner()), []).append(one)
+        self._captured = captured
+        self._objects = [_of_owner(several) for several in plain.values() if len(several) > 1]
+        compared = {id(one) for several in plain.values() if len(several) > 1 for one in several}
+        self._others = [one for one in captured if id(one) not in compared]
+
+    def are_same(self) -> bool:
+        """Whether each is what it was; one by one where some are not the very same objects."""
+        for one in self._objects:
+            if not one.are_same():
+                return all(one.is_same() for one in self._captured)
+        return all(one.is_same() for one in self._others) if self._others else True
+
+
+def _of_owner(several: Sequence[Attribute]) -> _OfOwner:
+    return _OfOwner(
+        several[0].owner, attrgetter(*(one.name for one in several)), tuple(id(one.was()) for one in several)
+    )
 
 
 def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:

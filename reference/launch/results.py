@@ -18,7 +18,10 @@ __all__ = ["mapped", "result_spec", "result_value"]
 
 
 def result_spec(annotation: object) -> Spec:
-    """The spec of a return annotation: a scalar type, a vector, matrix or struct type, or a tuple of them."""
+    """The spec of a return annotation: a scalar type, a vector, matrix or struct type, or a tuple of them.
+
+    AdstackSyntaxError for any other annotation.
+    """
     members = _members(annotation)
     if members is not None:
         return TupleSpec(tuple(result_spec(m) for m in members))

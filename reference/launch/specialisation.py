@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol
 
 from ..errors import AdstackError
@@ -18,7 +19,7 @@ from ..runtime.state import Runtime
 from ..runtime.threads.collection import uncollected
 from ..values.specs import Lowered, Request, ScalarSpec, Spec
 from .arguments import Call
-from .attributes import Attribute, attributes, conditions
+from .attributes import Attribute, Attributes, attributes, conditions
 from .lifetimes import Data, Life, objects_of, valueless
 from .results import result_value
 
@@ -64,14 +65,17 @@ class LaunchRecords(Protocol):
     def takes_arguments(self) -> bool:
         """Whether calls differ."""
 
+    @property
+    def rereads(self) -> bool:
+        """Whether launches may write what their reverse pass reads."""
+
     def memories(self, call: Call) -> Sequence[Buffer]:
         """The memory that the reverse pass of a call may read."""
 
-    def note_taped(self, call: Call) -> None:
-        """Note that a tape has launched, and differentiates the launch itself."""
-
-    def note_followed(self, call: Call, *, touched: bool) -> None:
-        """The same for several launches; `touched` says whether later ones have written what the reverse pass reads."""
+    def note_taped(self, call: Call, *, touched: bool = False) -> None:
+        """Note that a tape has launched, and differentiates the launch itself; `touched` says whether later launches
+        of the tape have written what its reverse pass reads.
+        """
 
 
 @dataclass(eq=False)
@@ -91,6 +95,8 @@ class Specialisation:
         records: notes its launches for `.grad()`, see `LaunchRecords`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
         graph: its launches as one, and with which arguments, see `kernels/as_graph.py`; False if that can't be.
+        tangents: of a kernel that computes tangents beside its values (`gradients/modes/jvp.py`): name of a place of
+            tangents -> that of the place whose tangents it holds.
     """
 
     specs: tuple[Spec, ...]
@@ -105,15 +111,25 @@ class Specialisation:
     placed: int = 0
     calls: int = 0
     graph: tuple[Arguments, Captured] | Literal[False] | None = None
+    tangents: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def keeps(self) -> bool:
         """Whether launches keep what they overwrite."""
         return self.records is not None and self.records.keeps
 
+    @property
+    def needs_python(self) -> bool:
+        """Whether Python must serve every call: to note launches, or to tell a watch what they write."""
+        return (self.records is not None and self.records.notes) or self.plan.is_watched
+
     def is_current(self) -> bool:
         """Whether the attributes that the kernel was compiled with are what they were."""
-        return all(one.is_same() for one in self.captured)
+        return self._still.are_same()
+
+    @cached_property
+    def _still(self) -> Attributes:
+        return Attributes(self.captured)
 
     def shortcut(
         self, arguments: tuple[Argument, ...], otherwise: Callable[..., object]
@@ -122,7 +138,7 @@ class Specialisation:
         if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
             return None
         hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
-        if self.plan.is_watched or (self.records is not None and not self.records.may_serve(hosts)):
+        if self.needs_python or (self.records is not None and not self.records.may_serve(hosts)):
             return None
         returns, words = self.returns is not None, self.conditions
         if words is None:

@@ -24,6 +24,7 @@ class TemplateParameter:
         self.array = NdarrayParameter(name)
 
     def take(self, value: object, call: Call) -> None:
+        """See `Parameter.take`."""
         if is_array(value):
             self.array.take(value, call)
         else:
@@ -35,6 +36,7 @@ class TemplateParameter:
             call.key.append(template_key(value))
 
     def spec(self, value: object) -> Spec:
+        """See `Parameter.spec`."""
         return self.array.spec(value) if is_array(value) else TemplateSpec(value, template_key(value))
 
     def described(self, value: object) -> Argument | None:
@@ -51,6 +53,7 @@ class TensorParameter(TemplateParameter):
     """A tensor, field, ndarray, numpy array, torch tensor, or None."""
 
     def take(self, value: object, call: Call) -> None:
+        """See `Parameter.take`."""
         if not (value is None or isinstance(value, Field) or is_array(value)):
             raise invalid(self.name, "a tensor, a field, an ndarray or None", value)
         super().take(value, call)

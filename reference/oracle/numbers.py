@@ -111,9 +111,9 @@ class Num:
 
     def where(self, yes: Num | float, no: Num | float) -> Num:
         """`yes` where this condition holds, else `no`; a literal 0 is no contribution."""
-        known = yes if isinstance(yes, Num) else no
-        assert isinstance(known, Num)
-        return known.chosen(self.value, _side(known, yes), _side(known, no))
+        number = yes if isinstance(yes, Num) else no
+        assert isinstance(number, Num)
+        return number.chosen(self.value, _side(number, yes), _side(number, no))
 
 
 def _side(known: Num, side: Num | float) -> Num:
@@ -129,5 +129,5 @@ def _connected(number: Num) -> Array:
 
 
 def _meet(masks: list[Array | None]) -> Array | None:
-    known = [mask for mask in masks if mask is not None]
-    return np.logical_and.reduce(np.broadcast_arrays(*known)) if known else None
+    masked = [mask for mask in masks if mask is not None]
+    return np.logical_and.reduce(np.broadcast_arrays(*masked)) if masked else None

@@ -14,11 +14,17 @@ While no profile is entered, nothing of this is called: functions are wrapped on
 May import: everything below.
 """
 
+from ..absent import missing as _missing
 from .profile import Profile
 from .report import Fallback, Report, Row
 from .spans import KINDS
 
 __all__ = ["KINDS", "Fallback", "Profile", "Report", "Row"]
+
+
+def __getattr__(name: str) -> object:
+    """The error for a name that is not there, which says what to use."""
+    raise _missing("qd.profiler", name, __all__)
 
 
 def __dir__() -> list[str]:

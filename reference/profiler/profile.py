@@ -35,6 +35,8 @@ Keywords = dict[str, object]
 class Profile:
     """Measures where the time of the thread that enters it goes, until it is left.
 
+    For instance::
+
         with qd.profiler.Profile() as profile:
             train()
         print(profile.report())

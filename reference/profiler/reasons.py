@@ -39,14 +39,14 @@ def reason_of_gradient() -> str:
     return "the first call of its kind, or what the launch read has to be looked at before adjoints go through it"
 
 
-def _of_kernel(made: Specialisation) -> str:
+def _of_kernel(specialisation: Specialisation) -> str:
     """What keeps every call of a kernel from machine code."""
-    plan, records = made.plan, made.records
+    plan, records = specialisation.plan, specialisation.records
     if serving(plan.backend) is None:
         return f"the backend {plan.backend.capabilities.name} has no machine code for calls"
     if plan.compiled.races is not None:
         return "debug mode: launches are checked for races"
-    if not (made.returns is None or isinstance(made.returns, ScalarSpec)):
+    if not (specialisation.returns is None or isinstance(specialisation.returns, ScalarSpec)):
         return "it returns more than a number"
     if records is not None and records.notes:
         return "launches are noted for .grad(): something overwrites what that needs"

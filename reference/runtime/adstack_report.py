@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import interpreter
 from ..ir.location import Loc
-from ..ir.ops import WAYS
+from ..ir.ops import CALL, STACK_ALLOCA, STACK_GET, STACK_PUT, WAYS
 from ..ir.structure import Op, Task, Value
 from ..ir.types import DType
 from ..sizing.size import Size
@@ -126,12 +126,14 @@ class AdstackReport(Sequence[StackRow]):
         tasks: one per task that has any.
         checkpoints: what the last launch did instead about loops whose values did not fit in memory, a line each.
         sums: how many updates that iterations share are added up in which way (see `analysis/accumulation.py`).
+        kept: what launches keep beside, because they overwrite it or nobody could have it again, a line each.
     """
 
     rows: tuple[StackRow, ...]
     tasks: tuple[TaskRow, ...] = ()
     checkpoints: tuple[str, ...] = ()
     sums: Mapping[str, int] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> StackRow: ...
@@ -144,7 +146,20 @@ class AdstackReport(Sequence[StackRow]):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, (*self.rows, *self.tasks, *self.checkpoints))) or "nothing is kept on adstacks"
+        stacks = [*map(str, (*self.rows, *self.tasks, *self.checkpoints))] or ["nothing is kept on adstacks"]
+        return "\n".join((*stacks, *self.kept))
+
+    @classmethod
+    def together(cls, reports: Sequence[AdstackReport], kept: Sequence[str]) -> AdstackReport:
+        """Of reverse modes that run one after the other."""
+        sums = sum((Counter(one.sums) for one in reports), Counter[str]())
+        return cls(
+            tuple(row for one in reports for row in one.rows),
+            tuple(task for one in reports for task in one.tasks),
+            tuple(line for one in reports for line in one.checkpoints),
+            sums,
+            tuple(kept),
+        )
 
 
 def report(compiled: Compiled, uses: Sequence[TaskUse] = ()) -> AdstackReport:
@@ -167,22 +182,23 @@ def measured(
     *,
     use: bool = False,
 ) -> AdstackReport:
-    """The report with the depths of a launch with this memory (by place name) and these arguments; nothing is changed.
+    """The report with capacities, in slots, of a launch with this memory (by place name) and these scalar arguments.
 
-    With `use` the whole program is run by the interpreter, to see how deep stacks get.
+    Nothing is changed: the interpreter runs the sizers alone, or with `use` all of the program, on copies, to see how
+    deep stacks get. Capacities that the program computes in passing stay unknown without that.
     """
     program, used = compiled.program, dict[Op, int]()
     depths = {
         p.name: np.zeros([n or 0 for n in p.shape], np.int64) for p in program.places.values() if p.kind == "depths"
     }
-    known = not (compiled.sized and compiled.sized.transient) or use
+    depths_known = not (compiled.sized and compiled.sized.transient) or use
     if use:
         how = interpreter.RunOptions(used=used)
         interpreter.run(program, {**{n: a.copy() for n, a in memory.items()}, **depths}, scalars, options=how)
-    elif depths and known:
+    elif depths and depths_known:
         sizers = replace(program, tasks=[task for task in program.tasks if task.sizes], returns=(), results=())
         interpreter.run(sizers, {**memory, **depths}, scalars)
-    if not known:
+    if not depths_known:
         return report
     numbers = next(iter(depths.values())).tolist() if depths else []
     places = {t.name: (TaskHeap.of(t), t) for t in program.tasks if not t.sizes}
@@ -219,13 +235,13 @@ class _Rows:
 
     def rows(self) -> Iterator[StackRow]:
         for op in self.task.body.walk():
-            if op.name == "stack.alloca" and not any(u.name in MACHINE for u in op.result.uses):
+            if op.opdef is STACK_ALLOCA and not any(u.opdef in MACHINE for u in op.result.uses):
                 yield self._row(op)
 
     def _row(self, op: Op) -> StackRow:
         users = self._users(op.result)
-        puts = [u for u in users if u.name == "stack.put"]
-        gets = [u.result for u in users if u.name == "stack.get"]
+        puts = [u for u in users if u.opdef is STACK_PUT]
+        gets = [u.result for u in users if u.opdef is STACK_GET]
         value = puts[0].operands[2] if puts else None
         name = "" if value is None else value.name.rstrip("_0123456789") or value.name
         why = {(_called(u), u.loc): None for got in gets for u in self._users(got)}
@@ -243,4 +259,4 @@ class _Rows:
 
 def _called(op: Op) -> str:
     """The name of an operation; of a call, that of the function."""
-    return str(op.attrs["function"].name).partition(".")[0] if op.name == "call" else op.name
+    return str(op.attrs["function"].name).partition(".")[0] if op.opdef is CALL else op.name

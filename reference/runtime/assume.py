@@ -34,11 +34,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class Assumed:
-    """What need not be guarded in launches of which something is true.
+    """The guards that launches with some property can do without.
 
     Attributes:
-        conditions: of each tuple, one has to hold.
-        inside: the axes, of those that an access guards, on which it is inside then.
+        conditions: the property: of each tuple at least one condition holds.
+        inside: the axes, of those that an access guards, on which its index is inside then.
     """
 
     conditions: tuple[tuple[Condition, ...], ...] = ()
@@ -46,7 +46,7 @@ class Assumed:
 
 
 def assumed(program: Program) -> Assumed:
-    """For a program with guards."""
+    """The guards of a program that launches can do without, and the conditions for that."""
     inside: dict[Op, tuple[int, ...]] = {}
     conditions: dict[tuple[Condition, ...], None] = {}
     for task in program.tasks:
@@ -59,7 +59,7 @@ def assumed(program: Program) -> Assumed:
 
 
 class _Assuming(Walk):
-    """Takes it that extents fit their types, and looks what else would have to be true of guarded axes."""
+    """Collects conditions under which guarded axes are inside; extents are assumed to fit their types."""
 
     def __init__(self, params: Sequence[Value]) -> None:
         super().__init__(Ranges(fitting=True))
@@ -88,10 +88,10 @@ class _Assuming(Walk):
             yield Condition(None, 0, None)
             return
         lesser: list[tuple[Term, int]] = [(self._term(key), most) for key, most in index.below.items()]
-        known: list[tuple[Term, int]] = [(term, most) for term, most in lesser if term is not None]
-        if not known and index.hi not in _OF_A_TYPE:
-            known = [(None, index.hi)]
-        for term, most in known:
+        terms: list[tuple[Term, int]] = [(term, most) for term, most in lesser if term is not None]
+        if not terms and index.hi not in _OF_A_TYPE:
+            terms = [(None, index.hi)]
+        for term, most in terms:
             if extent is None:
                 yield Condition(term, most + 1, (op.attrs["place"].name, axis))
             elif term is not None:

@@ -53,12 +53,12 @@ class Compiled:
         key: object = None
         if scalars or shapes:
             key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
-        known = self._reaches.get(key)
-        if known is None:
+        accesses = self._reaches.get(key)
+        if accesses is None:
             if len(self._reaches) == MOST_REACHES:
                 self._reaches.clear()
-            known = self._reaches[key] = may_access(self.program, scalars, shapes)
-        return known
+            accesses = self._reaches[key] = may_access(self.program, scalars, shapes)
+        return accesses
 
     def writer(self, name: str) -> str:
         """Who writes a place, in words: the program, and the lines that do."""

@@ -14,6 +14,8 @@ from ..transforms import pipeline
 from ..transforms.loops.hold import hold
 from ..transforms.memory.accumulate import accumulate
 from ..transforms.memory.guard import guard
+from ..transforms.tasks.gather import gather
+from ..transforms.tasks.gathering import ALWAYS, DEAREST
 from .adstacks.budget import current
 from .adstacks.layout import held
 from .compiled import Compiled
@@ -28,7 +30,18 @@ __all__ = ["compile_kernel", "compile_program", "stages"]
 
 @uncollected()
 def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstacks: bool = False) -> Compiled:
-    """Simplify, split into tasks, and compile; with `adstacks`, size those that reverse mode made."""
+    """Simplify a kernel, split it into tasks, and compile it for a backend.
+
+    Args:
+        kernel: a verified kernel; it is not changed.
+        options: what `init` was called with.
+        backend: compiles the program, and says which of its abilities passes may count on.
+        adstacks: reverse mode made the kernel: its adstacks get sizers, or the depth that the options ask for.
+
+    Raises:
+        AdstackMemoryError: adstacks are held in memory that the heap's limit does not allow.
+        BackendUnavailableError: the device can't run such a program.
+    """
     dump = dump_of(kernel.name)
     program = pipeline.lower(kernel, options, None if dump is None else dump.ir)
     if adstacks and options.ad_stack_size:
@@ -36,6 +49,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     else:
         sized = with_sizers(program, claims=backend.capabilities.claims) if adstacks else Sized(program)
     program = sized.program
+    _gather(program, options, backend)
     _hold(program, options, backend)
     _guard(program, options)
     if adstacks and current().heap_limit(options.ad_stack_heap_limit):
@@ -43,13 +57,24 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
     compiled = compile_program(program, options, backend, sized)
     if dump is not None:
         dump.ir("sized", program)
-        for stage, text in backend.listing(compiled.executable).items():
+        listing = {} if dump.is_complete else backend.listing(compiled.executable)
+        for stage, text in listing.items():
             dump.text(stage, text)
     return compiled
 
 
 def compile_program(program: Program, options: Options, backend: Backend, sized: Sized | None = None) -> Compiled:
-    """Compile a program as it is."""
+    """Compile a program that no pass changes any more, but that how updates are added up is decided here.
+
+    Args:
+        program: the tasks, sized and guarded.
+        options: what `init` was called with; in debug mode the program may be compiled again, to look for races.
+        backend: compiles it.
+        sized: how deep its adstacks are, if it has any.
+
+    Raises:
+        BackendUnavailableError: the device can't run such a program.
+    """
     _accumulate(program, options, backend)
     uses = list(_uses(program))
     races = RaceCheck.of(program, options, backend)
@@ -61,6 +86,16 @@ def compile_program(program: Program, options: Options, backend: Backend, sized:
         sized,
         races,
     )
+
+
+def _gather(program: Program, options: Options, backend: Backend) -> None:
+    """Turn loops around that add to neighbours: where that is faster, and where the order of additions is fixed, since
+    one thread would run the loop otherwise. Not where checks say which iteration was wrong.
+    """
+    device = backend.capabilities
+    if device.holds and (device.gathers or options.deterministic) and not options.debug:
+        dearest = ALWAYS if options.deterministic else DEAREST
+        program.tasks = [one for task in program.tasks for one in gather(task, dearest)]
 
 
 def _hold(program: Program, options: Options, backend: Backend) -> None:
@@ -110,13 +145,24 @@ def _uses(program: Program) -> Iterator[tuple[str, bool, bool]]:
 
 
 def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]:
-    """The text of the IR after each pass, from "frontend" to "tasks" and "guard", then what the backend made of it."""
+    """What a kernel is after each step of compilation, for people and tests.
+
+    Args:
+        kernel: a verified kernel; it is not changed.
+        options: what `init` was called with.
+        backend: lowers and lists the program.
+
+    Returns:
+        By the name of the step, in order: the text of the IR after each pass, from "frontend" to "tasks" and "guard",
+        then the backend's own listings ("llvm", "asm", ...).
+    """
     texts: dict[str, str] = {}
 
     def observe(stage: str, root: Kernel | Program) -> None:
         texts[stage] = print_ir(root)
 
     program = pipeline.lower(kernel, options, observe)
+    _gather(program, options, backend)
     _hold(program, options, backend)
     _guard(program, options)
     _accumulate(program, options, backend)

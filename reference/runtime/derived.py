@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from ..ir.ops import LOAD, PLACE_WRITES
 from ..ir.structure import Kernel, Op
 
 if TYPE_CHECKING:
@@ -70,14 +71,14 @@ class JournalMode:
 
 def inputs(kernel: Kernel) -> set[str]:
     """Names of the places of real numbers that the kernel reads."""
-    reads = (op.attrs["place"] for op in kernel.body.walk() if op.name == "load")
+    reads = (op.attrs["place"] for op in kernel.body.walk() if op.opdef is LOAD)
     read = {place for place in reads if place.dtype.is_float and place.role == "primal" and place.kind != "temp"}
     return {place.name for place in read}
 
 
 def has_outputs(kernel: Kernel) -> bool:
     """Whether the kernel writes or returns real numbers; if not, there is nothing to differentiate."""
-    writes = (op.attrs["place"] for op in kernel.body.walk() if op.name in ("store", "atomic"))
+    writes = (op.attrs["place"] for op in kernel.body.walk() if op.opdef in PLACE_WRITES)
     return any(dtype.is_float for dtype in kernel.returns) or any(
         place.dtype.is_float and place.role == "primal" and place.kind != "temp" for place in writes
     )

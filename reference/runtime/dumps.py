@@ -3,6 +3,8 @@
 A program has a folder of its own in FOLDER, PROCESS-NUMBER-NAME, in the order in which programs were compiled: a
 kernel, its reverse mode, its forward mode. In it is a file per stage, in order: the IR from "frontend" to "sized", then
 what the backend made of it. Files of other processes and of earlier runs stay as they are.
+
+ADSTACK_DUMP_STAGES=frontend,sized limits this to some stages, and takes the time of these alone.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Kernel, Program
 from ..ir.text.printer import print_ir
 
-__all__ = ["VARIABLE", "Dump", "dump_of"]
+__all__ = ["STAGES", "VARIABLE", "Dump", "dump_of"]
 
 VARIABLE: Final = "ADSTACK_DUMP_IR"
 """The environment's name for the folder."""
+STAGES: Final = "ADSTACK_DUMP_STAGES"
+"""The environment's name for the stages, with commas between them; all if it is empty or missing."""
 _LONGEST: Final = 80
 _NUMBERS: Final = itertools.count(1)
 
@@ -33,20 +37,31 @@ class Dump:
     Args:
         folder: of all programs; it is made if it is missing.
         name: of the program.
+        stages: those that are written; all if there are none.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, stages: frozenset[str] = frozenset()) -> None:
         self._stages = itertools.count()
+        self._wanted, self._missing = stages, set(stages)
         with _writing():
             folder.mkdir(parents=True, exist_ok=True)
             self.folder = _new(folder, name)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all stages that are to be written have been."""
+        return bool(self._wanted) and not self._missing
+
     def ir(self, stage: str, root: Kernel | Program) -> None:
         """Write the IR after a stage."""
-        self.text(stage, print_ir(root), ".ir")
+        if not self._wanted or stage in self._wanted:
+            self.text(stage, print_ir(root), ".ir")
 
     def text(self, stage: str, text: str, ending: str = ".txt") -> None:
         """Write what a stage made."""
+        if self._wanted and stage not in self._wanted:
+            return
+        self._missing.discard(stage)
         path = self.folder / f"{next(self._stages):02}-{_safe(stage)}{ending}"
         with _writing():
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", "backslashreplace")
@@ -54,8 +69,8 @@ class Dump:
 
 def dump_of(name: str) -> Dump | None:
     """What writes the stages of a program, if the environment asks for it; AdstackRuntimeError if it can't be done."""
-    folder = os.environ.get(VARIABLE)
-    return Dump(Path(folder), name) if folder else None
+    folder, stages = os.environ.get(VARIABLE), os.environ.get(STAGES, "")
+    return Dump(Path(folder), name, frozenset(filter(None, stages.split(",")))) if folder else None
 
 
 @contextmanager

@@ -121,7 +121,17 @@ class Captured:
 
 
 def captured(backend: Backend, launches: Sequence[Planned], run: Callable[[], object]) -> Captured | None:
-    """Run the launches, and keep them; None if the backend keeps none, or not these, or if each looks for races."""
+    """Run launches once, and keep them as one launch of the device.
+
+    Args:
+        backend: the launches' backend.
+        launches: what is launched, in order.
+        run: launches all of them.
+
+    Returns:
+        What launches them again; None, after `run`, if the backend keeps no launches, or not these, or if one of them
+        looks for races.
+    """
     device = capturing(backend)
     if device is None or any(launch.plan.compiled.races is not None for launch in launches):
         run()

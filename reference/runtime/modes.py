@@ -18,6 +18,7 @@ from ..autodiff.places import RECORD
 from ..autodiff.reverse import reverse
 from ..autodiff.seen import seen
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
+from ..ir.ops import ASSERT, PLACE_ACCESSES, PRINT
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.pipeline import optimize
 from ..transforms.rewriting.rewrite import clone_kernel
@@ -64,16 +65,38 @@ class _Recipe:
 
 @uncollected()
 def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -> Derived:
-    """The kernel with tangents: `duals` maps primal places to theirs."""
+    """The kernel that computes tangents beside what it computes.
+
+    To that kernel they are memory like any other, so that it can be differentiated in turn.
+
+    Args:
+        kernel: a verified kernel; it is not changed.
+        duals: by the name of a primal place, the place of its tangents.
+        options: what `init` was called with.
+
+    Raises:
+        AdstackRuntimeError: the kernel itself uses tangents.
+    """
     _check_real(kernel, "dual")
-    return Derived(forward(optimize(kernel, options, keep_accesses=True), duals))
+    memory = {name: replace(place, role="primal", of=None) for name, place in duals.items()}
+    return Derived(forward(optimize(kernel, options, keep_accesses=True), memory))
 
 
 @uncollected()
 def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *, rewinds: bool) -> Derived:
-    """The kernel that propagates adjoints; it neither prints nor asserts. `grads` maps primal places to gradients.
+    """The kernel that propagates adjoints; it neither prints nor asserts.
 
-    With `rewinds`, whoever launches it knows what memory was before the forward launch.
+    Where the kernel overwrites what its reverse pass reads, that pass makes the launch again in scratch memory.
+
+    Args:
+        kernel: a verified kernel; it is not changed.
+        grads: by the name of a primal place, the place of its gradient.
+        options: what `init` was called with.
+        rewinds: whoever launches it can give it memory as it was before the forward launch.
+
+    Raises:
+        AdstackDataAccessError: the reverse pass needs values that the kernel has overwritten.
+        AdstackRuntimeError: the kernel itself uses gradients.
     """
     kernel = _reversible(kernel, options)
     try:
@@ -103,11 +126,21 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
 
 @uncollected()
 def journal_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options) -> JournalMode:
-    """The kernel for launches that log what their reverse mode needs."""
+    """The kernel for launches that log what their reverse mode needs, and that reverse mode.
+
+    Args:
+        kernel: a verified kernel; it is not changed.
+        grads: by the name of a primal place, the place of its gradient.
+        options: what `init` was called with.
+
+    Raises:
+        AdstackDataAccessError: not even a log makes its reverse pass possible.
+        AdstackRuntimeError: the kernel itself uses gradients.
+    """
     _check_real(kernel, "grad")
     logged = journaled(optimize(ordered_updates(kernel), options, keep_accesses=True), grads)
     silent = None
-    if any(op.name in ("print", "assert") for op in logged.forward.body.walk()):
+    if any(op.opdef in (PRINT, ASSERT) for op in logged.forward.body.walk()):
         silent = clone_kernel(logged.forward)
         _silence(silent.body)
     logs = {log.place.name: log.place for log in logged.logs}
@@ -133,7 +166,17 @@ def seen_mode(derived: Derived, names: Collection[str]) -> Derived:
 
 @uncollected()
 def checked_mode(kernel: Kernel, names: Collection[str], options: Options) -> Derived:
-    """The kernel that checks whether it overwrites what it has read of these places; the record stands at `RECORD`."""
+    """The kernel that checks whether it overwrites what it has read: the global data access rule.
+
+    Args:
+        kernel: a verified kernel; it is not changed.
+        names: the places to check.
+        options: what `init` was called with.
+
+    Returns:
+        The kernel, with places of marks beside; the record stands at `RECORD`. There is neither if the kernel does not
+        both read and write one of these places.
+    """
     marked = checked(optimize(kernel, options, keep_accesses=True), names)
     marks = {mark.name: name for name, mark in marked.marks.items()}
     return Derived(marked.kernel, {}, {**marks, RECORD: RECORD} if marks else {}, marked.sites)
@@ -174,12 +217,12 @@ def _check_real(kernel: Kernel, role: str) -> None:
 
 
 def _accesses(region: Region) -> Iterator[Op]:
-    return (op for op in region.walk() if op.name in ("load", "store", "atomic"))
+    return (op for op in region.walk() if op.opdef in PLACE_ACCESSES)
 
 
 def _silence(region: Region) -> None:
     """Drop what is only there to be seen."""
-    region.keep(lambda op: op.name not in ("print", "assert"))
+    region.keep(lambda op: op.opdef not in (PRINT, ASSERT))
     for op in region.ops:
         for inner in op.regions:
             _silence(inner)

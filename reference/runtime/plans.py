@@ -11,7 +11,7 @@ from ..ir.structure import Place
 from .compiled import Compiled
 from .memory.buffers import Buffer
 from .memory.observers import OBSERVERS, tell_others
-from .memory.provenance import Written
+from .memory.provenance import Sources, Written
 from .memory.streams import ordered
 from .protocol.abilities import serving, sharing
 from .protocol.backend import Backend, Bindings, Scalar, Scalars
@@ -32,20 +32,22 @@ class Plan:
 
     Attributes:
         sizing: whether the depths of its adstacks are known; None if it has none that are computed.
+        sources: the memory that every launch reads.
     """
 
     def __init__(self, backend: Backend, compiled: Compiled, buffers: Mapping[str, Buffer]) -> None:
         self.backend = backend
         self.compiled = compiled
         self.buffers = {name: b for name, b in buffers.items() if name in compiled.program.places}
-        self._written_fields = tuple(name for name in self.buffers if name in compiled.written)
-        self._changed = tuple(self.buffers[name] for name in self._written_fields)
+        self._written_always = [(name, b) for name, b in self.buffers.items() if name in compiled.written]
+        self._changed = tuple(buffer for _, buffer in self._written_always)
         self._fixed = tuple(self.buffers.values())
         self._storages = {name: b.storage for name, b in self.buffers.items()}
         self._shapes = {name: b.shape for name, b in self.buffers.items()}
         self._bindings = Bindings(self._storages, self._shapes)
         self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
+        self.sources = Sources(self, compiled, self.buffers)
         self.sizing = Sizing.of(compiled)
         self._number = 0
         self._orders = sharing(backend) is not None
@@ -83,18 +85,22 @@ class Plan:
     def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""
         if OBSERVERS:
-            for buffer in (*self._changed, *(arrays[name] for name in self._written_arguments)):
+            for _, buffer in self._written_memory(arrays):
                 tell_others(buffer)
-        watched = [(name, self.buffers[name]) for name in self._written_fields if self.buffers[name].watch is not None]
-        watched += [(name, arrays[name]) for name in self._written_arguments if arrays[name].watch is not None]
+        watched = [(name, b, b.watch) for name, b in self._written_memory(arrays) if b.watch is not None]
         if not watched:
             return
-        shapes = {name: buffer.shape for name, buffer in arrays.items()}
+        shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
         written = self.compiled.reach(scalars, shapes).written
         launch = Written(self.backend.launches, self, scalars, arrays)
-        for name, buffer in watched:
-            assert buffer.watch is not None
-            buffer.watch.before(buffer, self.compiled.writer(name), written.get(name, ()), (launch, name))
+        for name, buffer, watch in watched:
+            watch.before(buffer, self.compiled.writer(name), written.get(name, ()), (launch, name))
+
+    def _written_memory(self, arrays: Mapping[str, Buffer]) -> Sequence[tuple[str, Buffer]]:
+        """(name of the place, memory) of what a launch with these array arguments writes."""
+        if not self._written_arguments:
+            return self._written_always
+        return [*self._written_always, *((name, arrays[name]) for name in self._written_arguments)]
 
     @property
     def is_watched(self) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from ..analysis.manager import Analyses
 from ..analysis.may_access import Accesses, IntervalWalk
 from ..autodiff.activities.racing import DISTINCT, Races
 from ..errors import AdstackDataAccessError
+from ..ir.ops import SHAPE
 from ..ir.structure import Kernel, Op, Value
 from .protocol.backend import Scalars
 
@@ -24,10 +26,17 @@ class Racing:
         kernel: as the frontend made it.
         names: of these places.
         aliases: see `Races`.
+        analyses: what is known of the kernel's body.
     """
 
-    def __init__(self, kernel: Kernel, names: Collection[str], aliases: Mapping[str, str] = DISTINCT) -> None:
-        self._kernel, self._races = kernel, Races(kernel, names, aliases)
+    def __init__(
+        self,
+        kernel: Kernel,
+        names: Collection[str],
+        aliases: Mapping[str, str] = DISTINCT,
+        analyses: Analyses | None = None,
+    ) -> None:
+        self._kernel, self._races = kernel, Races(kernel, names, analyses or Analyses(), aliases)
         self._known: dict[object, AdstackDataAccessError | None] = {}
 
     def __bool__(self) -> bool:
@@ -70,6 +79,6 @@ class _Numbers(IntervalWalk):
 
     def _memory(self, op: Op) -> None:
         """Only extents matter."""
-        if op.name == "shape":
+        if op.opdef is SHAPE:
             extent = self._extents(op.attrs["place"])[op.attrs["axis"]]
             self.know(op.result, (extent, extent))

@@ -14,7 +14,7 @@ from ..ir.types import DType
 from .adstacks.budget import current
 from .adstacks.heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
 from .adstacks.layout import TaskHeap
-from .protocol.backend import Array, Bindings, Capabilities, Probe, Scalars
+from .protocol.backend import Array, Bindings, Capabilities, Probe, Scalars, only_device
 from .protocol.options import Options
 
 __all__ = ["ReferenceBackend", "open_device", "probe"]
@@ -30,12 +30,12 @@ CAPABILITIES = Capabilities(
 )
 
 
-def probe() -> Probe:
+def probe(device: str = "") -> Probe:
     """It runs wherever Python does."""
-    return CAPABILITIES
+    return only_device("reference", device) or CAPABILITIES
 
 
-def open_device() -> ReferenceBackend:
+def open_device(device: str = "") -> ReferenceBackend:
     """A device of its own."""
     return ReferenceBackend()
 
@@ -105,6 +105,7 @@ class ReferenceBackend:
         self.launches = 0
 
     def compile(self, program: Program, options: Options) -> Executable:
+        """See `Backend.compile`."""
         without = replace(program, tasks=[task for task in program.tasks if not task.sizes])
         depths = {
             place.name: np.zeros([extent or 0 for extent in place.shape], np.int64)
@@ -124,6 +125,7 @@ class ReferenceBackend:
         return {}
 
     def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Scalars:
+        """See `Backend.launch`."""
         self.launches += 1
         options = executable.options
         executable.ran.clear()
@@ -141,26 +143,32 @@ class ReferenceBackend:
         """Nothing to wait for."""
 
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Array:
+        """See `Backend.allocate`."""
         try:
             return np.zeros(shape, dtype.numpy)
         except (MemoryError, ValueError) as error:
             raise AdstackMemoryError(f"no memory for {dtype} of shape {shape}: {error}") from error
 
     def adopt(self, array: Array) -> Array:
+        """See `Backend.adopt`."""
         return array
 
     def free(self, storage: Array) -> None:
         """Python frees it."""
 
     def address(self, storage: Array) -> int:
+        """See `Backend.address`."""
         address: int = storage.ctypes.data
         return address
 
     def host_view(self, storage: Array) -> Array:
+        """See `Backend.host_view`."""
         return storage
 
     def download(self, storage: Array) -> Array:
+        """See `Backend.download`."""
         return np.array(storage)
 
     def upload(self, storage: Array, array: Array) -> None:
+        """See `Backend.upload`."""
         storage[...] = array

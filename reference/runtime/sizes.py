@@ -41,17 +41,17 @@ class Sizing:
 
         Memory that others write too (numpy, torch) may have changed without notice: it is looked at every time.
         """
-        known = None if self.transient else self.key(scalars, buffers)
-        if known is not None and known == self._known:
+        key = None if self.transient else self.key(scalars, buffers)
+        if key is not None and key == self._known:
             count("size_hits")
             return True
-        self._known = known
+        self._known = key
         count("size_evaluations")
         count("size_reductions", self.reductions)
         return False
 
     def forget(self) -> None:
-        """The launch failed: who knows what it has computed."""
+        """Have the next launch compute the depths: the last one failed, and may not have computed all of them."""
         self._known = None
 
     def key(self, scalars: Scalars, buffers: Mapping[str, Buffer]) -> object:

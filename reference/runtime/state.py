@@ -45,7 +45,7 @@ class Runtime:
     def __init__(self, arches: Sequence[str], options: Options) -> None:
         budget.begin(options.device_memory_GB)
         limit_kept(options.ad_stack_heap_limit)
-        self.backend: Backend = open_arch(*arches, fallback=options.enable_fallback)
+        self.backend: Backend = open_arch(*arches, device=options.device, fallback=options.enable_fallback)
         self.arch = self.backend.capabilities.name
         self.options = options
         self.epoch = next(self._epochs)
@@ -123,7 +123,10 @@ def current() -> Runtime:
 
 
 def start(arch: object, options: Options) -> Runtime:
-    """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides."""
+    """End the runtime in use, then start one; without `arch`, ADSTACK_ARCH or the best that is available decides.
+
+    AdstackArgumentError if there is no such arch, BackendUnavailableError if none that was asked for can be used.
+    """
     with RUNTIME_LOCK.lock:
         stop()
         wanted = arch if arch is not None else os.environ.get("ADSTACK_ARCH") or default_arch()

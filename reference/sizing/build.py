@@ -8,6 +8,8 @@ bound that the loop itself computes) gives None: only running the code tells, se
 from __future__ import annotations
 
 from ..analysis.facts import integer
+from ..ir.ops import FOR, IF, WHILE
+from ..ir.scalar_ops import ADD, CAST, CONST, GT, LT, SELECT
 from ..ir.structure import Op, Value
 from ..ir.types import i64
 from .dependence import Dependence
@@ -15,7 +17,7 @@ from .expr import Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Tr
 
 __all__ = ["Builder", "total"]
 
-_SUMS = frozenset({"add", "for", "if", "select", "const"})
+_SUMS = frozenset({ADD, FOR, IF, SELECT, CONST})
 """What counts are made of; anything else is a number of the program."""
 
 
@@ -30,14 +32,14 @@ class Builder:
         maker = self._maker(value)
         if not isinstance(maker, Op):
             return maker
-        if maker.name == "add" and all(self._is_sum(v) for v in maker.operands):
+        if maker.opdef is ADD and all(self._is_sum(v) for v in maker.operands):
             return plus(*(self.size(v) for v in maker.operands))
-        if maker.name == "if":
+        if maker.opdef is IF:
             sides = [self.size(side) for side in _sides(maker, value)]
             return branch(maker.operands[0], *sides)
-        if maker.name == "for":
+        if maker.opdef is FOR:
             return self._loop(maker, value)
-        return None if maker.name == "while" else Number(value)
+        return None if maker.opdef is WHILE else Number(value)
 
     def _maker(self, value: Value) -> Op | SizeExpr:
         """The op that computes a count; the formula itself where the count is a constant or a number of the program."""
@@ -52,19 +54,19 @@ class Builder:
         maker = self._maker(value)
         if not isinstance(maker, Op):
             return maker
-        if maker.name == "add" and all(self._is_sum(v) for v in maker.operands):
+        if maker.opdef is ADD and all(self._is_sum(v) for v in maker.operands):
             return total(*(self.above_zero(v) for v in maker.operands))
-        if maker.name == "if":
+        if maker.opdef is IF:
             yes, no = (self.above_zero(side) for side in _sides(maker, value))
             return yes if yes == no else Branch(maker.operands[0], yes, no)
-        if maker.name == "for":
+        if maker.opdef is FOR:
             first = maker.operands[2 + maker.results.index(value)]
             return total(self.above_zero(first), Trips(maker.operands[0], maker.operands[1]))
-        return Const(1) if maker.name == "while" else Number(value)
+        return Const(1) if maker.opdef is WHILE else Number(value)
 
     def _is_sum(self, value: Value) -> bool:
         maker = value.op
-        return maker is not None and maker.name in _SUMS
+        return maker is not None and maker.opdef in _SUMS
 
     def _loop(self, op: Op, value: Value) -> SizeExpr | None:
         """What a `for` has added up in one of its carried values."""
@@ -87,15 +89,15 @@ class Builder:
         maker = value.op
         if maker is None:
             return None
-        if maker.name == "add":
+        if maker.opdef is ADD:
             one, other = maker.operands
             if self._needs(other, base):
                 one, other = other, one
             return None if self._needs(other, base) else plus(self._above(one, base), self.size(other))
-        if maker.name == "if":
+        if maker.opdef is IF:
             sides = [self._above(side, base) for side in _sides(maker, value)]
             return None if self._needs(maker.operands[0], base) else branch(maker.operands[0], *sides)
-        if maker.name == "for":
+        if maker.opdef is FOR:
             k = maker.results.index(value)
             return plus(self._above(maker.operands[2 + k], base), self._per_trip(maker, k))
         return None
@@ -116,13 +118,13 @@ class Builder:
         if not isinstance(sum_.body, Number):
             return None
         maker = sum_.body.value.op
-        if maker is None or maker.name != "select" or integer(maker.operands[2]) != 0:
+        if maker is None or maker.opdef is not SELECT or integer(maker.operands[2]) != 0:
             return None
         test = maker.operands[0].op
         chosen = self._plain(maker.operands[1])
-        if test is None or test.name not in ("gt", "lt"):
+        if test is None or test.opdef not in (GT, LT):
             return None
-        low, high = test.operands if test.name == "lt" else test.operands[::-1]
+        low, high = test.operands if test.opdef is LT else test.operands[::-1]
         if integer(low) != 0 or self._plain(high) is not chosen:
             return None
         return self._offset(chosen, sum_.index)
@@ -130,7 +132,7 @@ class Builder:
     def _plain(self, value: Value) -> Value:
         """The value that a cast to a wider integer type was applied to, or the value itself."""
         maker = value.op
-        widened = maker is not None and maker.name == "cast" and value.dtype is i64
+        widened = maker is not None and maker.opdef is CAST and value.dtype is i64
         if widened and maker is not None and maker.operands[0].dtype.is_signed:
             return maker.operands[0]
         return value
@@ -140,7 +142,7 @@ class Builder:
         if value is index:
             return 0
         maker = value.op
-        if maker is None or maker.name != "add":
+        if maker is None or maker.opdef is not ADD:
             return None
         one, other = maker.operands
         one, other = (other, one) if self._plain(other) is index else (one, other)
@@ -151,8 +153,8 @@ class Builder:
 
 def plus(*terms: SizeExpr | None) -> SizeExpr | None:
     """The sum of two formulas; None if one of them is None."""
-    known = [term for term in terms if term is not None]
-    return total(*known) if len(known) == len(terms) else None
+    formulas = [term for term in terms if term is not None]
+    return total(*formulas) if len(formulas) == len(terms) else None
 
 
 def total(*terms: SizeExpr) -> SizeExpr:

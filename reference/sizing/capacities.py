@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..analysis.facts import constant
 from ..ir.location import Loc
+from ..ir.ops import STACK_ALLOCA
 from ..ir.structure import Op, Task, Value
 
 __all__ = ["Capacity", "capacities", "last_allocation", "outermost"]
@@ -39,7 +40,7 @@ def capacities(task: Task, start: int) -> list[Capacity]:
     """
     sizes: dict[Value, Capacity] = {}
     for op in outermost(task):
-        if op.name == "stack.alloca":
+        if op.opdef is STACK_ALLOCA:
             value = op.operands[0]
             if constant(value) is None:
                 sizes.setdefault(value, Capacity(value, start + len(sizes), [])).stacks.append(op)

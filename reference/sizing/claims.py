@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ..analysis.facts import integer
 from ..ir.builder import Builder
+from ..ir.ops import STACK_ALLOCA
 from ..ir.structure import Place, Region, Task, Value
 from ..ir.types import i32, i64
 from .build import Builder as FormulaBuilder
@@ -27,7 +28,7 @@ def claim_formula(dependence: Dependence, sized: Sequence[Value]) -> SizeExpr | 
 
     `sized` are the capacities that sizers compute: if there are others, nothing is known of them.
     """
-    allocations = [op for op in dependence.task.body.walk() if op.name == "stack.alloca"]
+    allocations = [op for op in dependence.task.body.walk() if op.opdef is STACK_ALLOCA]
     if not {op.operands[0] for op in allocations if integer(op.operands[0]) != 0}.issubset(sized):
         return None
     expr = total(*(FormulaBuilder(dependence).above_zero(capacity) for capacity in sized))
@@ -38,13 +39,13 @@ def insert_claim(task: Task, expr: SizeExpr, depths: Place, number: int) -> None
     """Insert a `stack.claim` before the stacks: whether the iteration pushes. Element `number` is how many do."""
     *header, loop, _ = task.body.ops
     ops = loop.regions[0].ops
-    at = next(k for k, op in enumerate(ops) if op.name == "stack.alloca")
-    known = (*task.body.args, *loop.regions[0].args, *(v for op in (*header, *ops[:at]) for v in op.results))
+    at = next(k for k, op in enumerate(ops) if op.opdef is STACK_ALLOCA)
+    visible = (*task.body.args, *loop.regions[0].args, *(v for op in (*header, *ops[:at]) for v in op.results))
     b = Builder(Region())
     with b.at(ops[at].loc):
         count = b.load(depths, (b.const(number, i32),))
         task.body.ops[0:0] = b.region.ops
         b.region.ops = []
-        some = Emitter(b, {v: v for v in known}).size(expr)
+        some = Emitter(b, {v: v for v in visible}).size(expr)
         b.claim(b.lt(b.const(0, i64), some), count)
     ops[at:at] = b.region.ops

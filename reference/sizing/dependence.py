@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.def_use import live_into
+from ..ir.ops import FOR, PARALLEL_FOR, WHILE
 from ..ir.structure import Op, Task, Value
 from .expr import Branch, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
 
@@ -24,11 +25,11 @@ class Dependence:
         self.carried: set[Value] = set()
         self._arguments: dict[Value, frozenset[Value]] = {}
         for op in task.body.walk():
-            if op.name == "parallel_for":
+            if op.opdef is PARALLEL_FOR:
                 self.indices = tuple(op.regions[0].args)
-            elif op.name == "for":
+            elif op.opdef is FOR:
                 self.carried.update(op.regions[0].args[1:])
-            elif op.name == "while":
+            elif op.opdef is WHILE:
                 self.carried.update(a for region in op.regions for a in region.args)
 
     def arguments_of(self, value: Value) -> frozenset[Value]:

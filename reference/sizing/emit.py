@@ -10,12 +10,15 @@ from typing import Final
 from ..errors import InternalError
 from ..ir.builder import Builder
 from ..ir.def_use import live_into
+from ..ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE
 from ..ir.structure import Op, Region, Value
 from ..ir.types import i64, u1
 from ..transforms.rewriting.rewrite import clone_op
 from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
 
 __all__ = ["Emitter", "NeedsMemory"]
+
+_ARRAY_OPS: Final = (ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE)
 
 
 class NeedsMemory(Exception):  # noqa: N818 - not an error: the caller takes another way
@@ -47,7 +50,7 @@ class Emitter:
             maker = top.op
             if maker is None:
                 raise InternalError(f"a size depends on {top}, which is not known ahead of the loop")
-            if maker.name.startswith("array.") or _reads_arrays(maker):
+            if maker.opdef in _ARRAY_OPS or _reads_arrays(maker):
                 raise NeedsMemory
             missing = [v for v in live_into(maker) if v not in self.names]
             if missing:
@@ -63,9 +66,11 @@ class Emitter:
         return _RULES[type(expr)](self, expr)
 
     def emit_const(self, expr: Const) -> Value:
+        """A constant of the formula."""
         return self.b.const(min(expr.value, MOST), i64)
 
     def emit_number(self, expr: Number) -> Value:
+        """A number of the program, as a count: negative ones are 0."""
         value = self.number(expr.value)
         if value.dtype.bits == 64 and not value.dtype.is_signed:
             return self._or_most(self.b.lt(value, self.b.const(2**63, value.dtype)), self.b.cast(value, i64))
@@ -80,6 +85,7 @@ class Emitter:
         return self.b.select(fits, value, self.b.const(MOST, i64))
 
     def emit_trips(self, expr: Trips) -> Value:
+        """A trip count: max(0, hi - lo)."""
         return self._distance(self.number(expr.lo), self.number(expr.hi))
 
     def _distance(self, lo: Value, hi: Value) -> Value:
@@ -90,6 +96,7 @@ class Emitter:
         return b.select(b.lt(lo, hi), self._or_most(b.ge(between, zero), between), zero)
 
     def emit_plus(self, expr: Plus) -> Value:
+        """A sum, which saturates at MOST."""
         total = self.size(expr.terms[0])
         for term in expr.terms[1:]:
             total = self._sum(total, self.size(term))
@@ -106,6 +113,7 @@ class Emitter:
         return self._or_most(fits, b.mul(one, other))
 
     def emit_times(self, expr: Times) -> Value:
+        """A product, which saturates at MOST; the second factor is computed only where the first is not 0."""
         count = self.size(expr.count)
         if isinstance(expr.each, Const):
             return self._product(count, self.size(expr.each))
@@ -113,6 +121,7 @@ class Emitter:
         return self._choice(some, lambda: self._product(count, self.size(expr.each)), lambda: self.b.const(0, i64))
 
     def emit_branch(self, expr: Branch) -> Value:
+        """An `if` of whose sides one is computed."""
         condition = self.number(expr.condition)
         assert condition.dtype is u1
         return self._choice(condition, lambda: self.size(expr.yes), lambda: self.size(expr.no))
@@ -127,6 +136,7 @@ class Emitter:
         return self.b.if_(condition, *sides)[0]
 
     def emit_sum_over_range(self, expr: SumOverRange) -> Value:
+        """A loop that adds up the body of the sum over its index."""
         lo, hi = self.number(expr.lo), self.number(expr.hi)
         index, total = Value(expr.index.type, expr.index.name), Value(i64)
         body = Region([index, total])
@@ -165,7 +175,7 @@ class Emitter:
 
 
 def _reads_arrays(op: Op) -> bool:
-    return any(inner.name.startswith("array.") for region in op.regions for inner in region.walk())
+    return any(inner.opdef in _ARRAY_OPS for region in op.regions for inner in region.walk())
 
 
 _RULES: Final[dict[type, Callable[..., Value]]] = {

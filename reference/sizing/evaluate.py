@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from ..errors import InternalError
 from ..ir.functions import evaluate as call
+from ..ir.ops import CALL, FOR, IF, LOAD, SHAPE
+from ..ir.scalar_ops import CONST
 from ..ir.structure import Constant, Op, Region, Value
 from .expr import MOST, Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
 from .size import Size
@@ -28,15 +30,15 @@ def evaluate(size: Size, scalars: Sequence[Constant], memory: Mapping[str, Array
     if size.expr is None:
         raise InternalError(f"depth {size.number} is counted: there is no formula")
     task = size.dependence.task
-    known = dict(zip(task.body.args, scalars, strict=True))
-    host = _Host(known, memory)
+    parameters = dict(zip(task.body.args, scalars, strict=True))
+    host = _Host(parameters, memory)
     if task.kind == "serial":
         return host.size(size.expr)
     loop = task.body.ops[-2]
     ends = [int(host.number(v)) for v in loop.operands]
     deepest = 0
     for point in itertools.product(*(range(lo, hi) for lo, hi in zip(ends[::2], ends[1::2], strict=True))):
-        inner = _Host({**known, **dict(zip(loop.regions[0].args, point, strict=True))}, memory)
+        inner = _Host({**parameters, **dict(zip(loop.regions[0].args, point, strict=True))}, memory)
         deepest = max(deepest, inner.size(size.expr))
     return deepest
 
@@ -48,9 +50,11 @@ class _Host:
         self.known, self.memory = dict(known), memory
 
     def size(self, expr: SizeExpr) -> int:
+        """The count that a formula gives: from 0 to MOST."""
         return min(self.exact(expr), MOST)
 
     def exact(self, expr: SizeExpr) -> int:
+        """The same without an upper end: an integer of any size."""
         match expr:
             case Const(value):
                 return value
@@ -91,10 +95,10 @@ class _Host:
 
     def _structured(self, op: Op) -> list[Constant]:
         """The results of a branch or a loop."""
-        if op.name == "if":
+        if op.opdef is IF:
             region = op.regions[0 if self.number(op.operands[0]) else 1]
             return [self.number(v) for v in region.terminator.operands]
-        if op.name == "for":
+        if op.opdef is FOR:
             return self._for(op)
         state = [self.number(v) for v in op.operands]
         while True:
@@ -116,7 +120,7 @@ class _Host:
 
     def _computed(self, op: Op) -> Constant:
         number: Constant
-        if op.name in ("const", "load", "shape"):
+        if op.opdef in (CONST, LOAD, SHAPE):
             number = self._looked_up(op)
         else:
             operands = [np.array([self.number(v)], v.dtype.numpy) for v in op.operands]
@@ -126,18 +130,18 @@ class _Host:
 
     def _looked_up(self, op: Op) -> Constant:
         number: Constant
-        if op.name == "const":
+        if op.opdef is CONST:
             number = op.attrs["value"]
             return number
         array = self.memory[op.attrs["place"].name]
-        if op.name == "shape":
+        if op.opdef is SHAPE:
             number = array.shape[op.attrs["axis"]]
         else:
             number = array[tuple(int(self.number(v)) for v in op.operands)].item()
         return number
 
     def _result(self, op: Op, operands: Sequence[Array]) -> Array:
-        if op.name == "call":
+        if op.opdef is CALL:
             return call(op.attrs["function"], operands)[0]
         if op.opdef.meaning is None:
             raise InternalError(f"the host can't compute {op.name}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..ir.builder import Builder
+from ..ir.ops import STACK_ALLOCA
 from ..ir.structure import Op, Program, Region
 from ..ir.types import i64
 from ..transforms.rewriting.options import Options
@@ -22,7 +23,7 @@ _OPTIONS = Options(keep_loops=True)
 def with_capacity(program: Program, slots: int) -> Program:
     """The program with a fixed capacity for every adstack; it is `program` itself, changed in place."""
     for task in program.tasks:
-        if any(op.name == "stack.alloca" for op in task.body.walk()):
+        if any(op.opdef is STACK_ALLOCA for op in task.body.walk()):
             _force(task.body, slots)
             dce(task.body, _OPTIONS)
     return program
@@ -40,7 +41,7 @@ def _forced(region: Region, slots: int) -> Iterator[Op]:
     b = Builder(Region())
     capacity = b.const(slots, i64)
     for op in region.ops:
-        if op.name == "stack.alloca":
+        if op.opdef is STACK_ALLOCA:
             yield from b.region.ops
             b.region.ops.clear()
             op.set_operand(0, capacity)

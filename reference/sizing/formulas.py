@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..ir.builder import Builder
 from ..ir.location import Loc
+from ..ir.ops import SERIAL_LOOPS
 from ..ir.structure import Place, Region, Task, Value
 from ..ir.types import i32, i64
 from .dependence import Dependence
@@ -67,7 +68,7 @@ class FormulaSizers:
         except NeedsMemory:
             return False
         drop_effects(b.region)
-        if one.adds and any(op.name in ("for", "while") for op in b.region.walk()):
+        if one.adds and any(op.opdef in SERIAL_LOOPS for op in b.region.walk()):
             return False
         return can_run_ahead(b.region, self.task)
 

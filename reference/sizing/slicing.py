@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir.builder import Builder
 from ..ir.def_use import defined_in
+from ..ir.ops import ASSERT, LOAD, PLACE_WRITES, PRINT, RANDOM, STACK_OPS
 from ..ir.structure import Op, Region, Task, Value
 from ..transforms.rewriting.options import Options
 from ..transforms.scalar.cse import cse
@@ -40,9 +41,9 @@ def drop_effects(region: Region) -> None:
 
 def _only_computes(op: Op) -> bool:
     """Whether an op does nothing but compute, or write "depths"."""
-    if op.name.startswith("stack.") or op.name in ("print", "assert"):
+    if op.opdef in STACK_OPS or op.opdef in (PRINT, ASSERT):
         return False
-    return op.name not in ("store", "atomic") or op.attrs["place"].kind == "depths"
+    return op.opdef not in PLACE_WRITES or op.attrs["place"].kind == "depths"
 
 
 def can_run_ahead(body: Region, task: Task) -> bool:
@@ -51,18 +52,18 @@ def can_run_ahead(body: Region, task: Task) -> bool:
     It does if it uses no value that was left behind, reads no memory that the task writes and draws no random number.
     """
     defined = defined_in(body)
-    if any(op.name == "random" or not defined.issuperset(op.operands) for op in body.walk()):
+    if any(op.opdef is RANDOM or not defined.issuperset(op.operands) for op in body.walk()):
         return False
-    return not {op.attrs["place"].name for op in body.walk() if op.name == "load"} & writes(task)
+    return not {op.attrs["place"].name for op in body.walk() if op.opdef is LOAD} & writes(task)
 
 
 def reads(task: Task) -> set[str]:
     """Names of the places that a task loads from, "depths" left out."""
-    loads = (op.attrs["place"] for op in task.body.walk() if op.name == "load")
+    loads = (op.attrs["place"] for op in task.body.walk() if op.opdef is LOAD)
     return {place.name for place in loads if place.kind != "depths"}
 
 
 def writes(task: Task) -> set[str]:
     """Names of the places that a task writes, "depths" left out."""
-    places = (op.attrs["place"] for op in task.body.walk() if op.name in ("store", "atomic"))
+    places = (op.attrs["place"] for op in task.body.walk() if op.opdef in PLACE_WRITES)
     return {place.name for place in places if place.kind != "depths"}

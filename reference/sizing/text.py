@@ -6,6 +6,31 @@ from collections.abc import Callable
 from typing import Final
 
 from ..analysis.facts import integer
+from ..ir.opdef import OpDef
+from ..ir.ops import LOAD, SHAPE
+from ..ir.scalar_ops import (
+    ABS,
+    ADD,
+    AND,
+    CAST,
+    CONST,
+    DIV,
+    EQ,
+    FLOORDIV,
+    GE,
+    GT,
+    LE,
+    LT,
+    MAX,
+    MIN,
+    MOD,
+    MUL,
+    NE,
+    OR,
+    SELECT,
+    SQRT,
+    SUB,
+)
 from ..ir.structure import Op, Task, Value
 from .expr import Branch, Const, Number, Plus, SizeExpr, SumOverRange, Times, Triangle, Trips
 
@@ -54,14 +79,14 @@ class Speller:
         op = value.op
         if op is None:
             return value.name or ("argument" if value in self._params else "index")
-        rule = _RULES.get(op.name)
+        rule = _RULES.get(op.opdef)
         if rule is None or depth > _DEEPEST:
             return value.name.rstrip("_0123456789") or "(computed)"
         return rule(self, op, depth + 1)
 
 
 def _infix(speller: Speller, op: Op, depth: int) -> str:
-    return f"({f' {_WORDS[op.name]} '.join(speller.value(v, depth) for v in op.operands)})"
+    return f"({f' {_WORDS[op.opdef]} '.join(speller.value(v, depth) for v in op.operands)})"
 
 
 def _element(speller: Speller, op: Op, depth: int) -> str:
@@ -87,26 +112,26 @@ def _listed(speller: Speller, op: Op, depth: int) -> str:
     return f"{op.name}({', '.join(speller.value(v, depth) for v in op.operands)})"
 
 
-_WORDS: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "div": "/"} | {
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "and": "and",
-    "or": "or",
+_WORDS: Final = {ADD: "+", SUB: "-", MUL: "*", FLOORDIV: "//", MOD: "%", DIV: "/"} | {
+    EQ: "==",
+    NE: "!=",
+    LT: "<",
+    LE: "<=",
+    GT: ">",
+    GE: ">=",
+    AND: "and",
+    OR: "or",
 }
 
-_RULES: Final[dict[str, Callable[[Speller, Op, int], str]]] = {
-    "const": lambda speller, op, depth: str(op.attrs["value"]),
-    "cast": lambda speller, op, depth: speller.value(op.operands[0], depth),
-    "load": _element,
-    "shape": _shape,
-    "select": _choice,
-    "max": _listed,
-    "min": _listed,
-    "sqrt": _listed,
-    "abs": _listed,
+_RULES: Final[dict[OpDef, Callable[[Speller, Op, int], str]]] = {
+    CONST: lambda speller, op, depth: str(op.attrs["value"]),
+    CAST: lambda speller, op, depth: speller.value(op.operands[0], depth),
+    LOAD: _element,
+    SHAPE: _shape,
+    SELECT: _choice,
+    MAX: _listed,
+    MIN: _listed,
+    SQRT: _listed,
+    ABS: _listed,
     **dict.fromkeys(_WORDS, _infix),
 }

@@ -57,10 +57,12 @@ class Wanted(Protocol):
     """What the pipeline needs of a caller's options."""
 
     @property
-    def debug(self) -> bool: ...
+    def debug(self) -> bool:
+        """Whether the program will run with its checks on."""
 
     @property
-    def fast_math(self) -> bool: ...
+    def fast_math(self) -> bool:
+        """Whether math functions may be the variants that fast_math licenses."""
 
 
 def optimize(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 from ..errors import AdstackTypeError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
 __all__ = ["NDArray", "NdarrayType", "Tensor", "ndarray"]
 
@@ -46,7 +49,22 @@ class NdarrayType:
 
 
 ndarray = NdarrayType
-NDArray = NdarrayType
+if TYPE_CHECKING:
+    _Element = TypeVar("_Element", default=Any)
+
+    class NDArray(Generic[_Element]):
+        """`NDArray[qd.f32]` for type checkers: what kernels may do with an array."""
+
+        shape: tuple[int, ...]
+        grad: Any
+        dual: Any
+
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Any: ...
+
+else:
+    NDArray = NdarrayType
 
 
 class Tensor:

@@ -39,7 +39,13 @@ def _combine(kind: str, target: object, values: tuple[Operand, ...]) -> Operand:
 
 
 def atomic(kind: str, target: object, *values: object) -> Operand:
-    """The atomic `kind` (of `ir.ops.ATOMICS`, or "sub"), elementwise on vectors and matrices."""
+    """An atomic update, elementwise on vectors and matrices; returns what the target was before.
+
+    Args:
+        kind: one of `ir.ops.ATOMICS`, or "sub".
+        target: the element of a field, an ndarray or a variable that is updated.
+        values: what it is updated by: one value, two for a comparison and an exchange.
+    """
     if not isinstance(target, Elements):
         return _combine(kind, target, values)
     values = tuple(as_elements(v) for v in values)

@@ -50,7 +50,10 @@ def static_assert(condition: object, message: object = None) -> None:
 
 
 def static_print(*args: object, sep: str = " ", end: str = "\n") -> None:
-    """Print while the kernel is compiled, once for each version of it; runtime values are shown by their types."""
+    """Print `args` while the kernel is compiled, once for each version of it; runtime values are shown by their types.
+
+    `sep` and `end` are those of Python's `print`.
+    """
     print(*args, sep=sep, end=end)
 
 
@@ -74,9 +77,7 @@ class NdRange:
 
 
 def ndrange(*extents: object) -> NdRange:
-    """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1."""
-    if not extents:
-        raise AdstackTypeError("ndrange needs at least one extent", do="write ndrange(n) or ndrange(n, m)")
+    """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1; one point without axes."""
     return NdRange(tuple(_axis(e) for e in extents))
 
 
@@ -118,12 +119,23 @@ def loop_config(
     block_dim_adaptive: bool = True,
     bit_vectorize: bool = False,
 ) -> None:
-    """Settings of the next loop: `serialize=True` makes an outermost loop serial; the others are hints."""
+    """Settings of the next loop, in a kernel; on the host it raises AdstackSyntaxError.
+
+    Args:
+        serialize: make an outermost loop serial.
+        parallelize: a hint, which existing programs give and which changes nothing.
+        block_dim: a hint as well.
+        block_dim_adaptive: a hint as well.
+        bit_vectorize: a hint as well.
+    """
     raise AdstackSyntaxError("loop_config has a meaning only in a kernel", do="write it just before the loop")
 
 
 def stop_grad(*fields: object) -> None:
-    """In the loop around, or at the top of a kernel in the next one, loads of these fields count as constants."""
+    """In the loop around, or at the top of a kernel in the next one, loads of these fields count as constants.
+
+    On the host it raises AdstackSyntaxError.
+    """
     raise AdstackSyntaxError("stop_grad has a meaning only in a kernel", do="write it in the loop")
 
 

@@ -85,6 +85,7 @@ class Elements:
 
     @property
     def is_vector(self) -> bool:
+        """Whether it is a vector, not a matrix."""
         return len(self.shape) == 1
 
     def get_shape(self) -> tuple[int, ...]:
@@ -120,7 +121,8 @@ def describe(value: object) -> str:
     if isinstance(value, Elements):
         return f"a {value.n}-vector" if value.is_vector else f"a {value.n}x{value.m} matrix"
     dtype = getattr(value, "dtype", None)
-    return dtype.name if isinstance(dtype, DType) else f"a {type(value).__name__}"
+    described: str = getattr(type(value), "DESCRIBED", f"a {type(value).__name__}")
+    return dtype.name if isinstance(dtype, DType) else described
 
 
 def as_elements(value: object) -> Operand:
@@ -133,7 +135,10 @@ def as_elements(value: object) -> Operand:
 
 
 def common_shape(what: str, values: Iterable[Operand]) -> tuple[int, ...] | None:
-    """The one shape of the vectors and matrices among `values`; None if all are scalars."""
+    """The one shape of the vectors and matrices among `values`; None if all are scalars.
+
+    AdstackTypeError, which names the function `what`, if there are several shapes.
+    """
     shapes = [v for v in values if isinstance(v, Elements)]
     for other in shapes[1:]:
         if other.shape != shapes[0].shape:

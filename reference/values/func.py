@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from functools import partial
+from typing import Final, overload
 
-from ..errors import AdstackSyntaxError
+from ..absent import with_absent
+from ..errors import AdstackSyntaxError, AdstackValueError
 from ..runtime.memory.copying import ByName
 from .kinds import KernelObject, PythonFunction
 from .protocol import current_emitter
 
-__all__ = ["BoundFunc", "Func", "PyFunc", "func", "pyfunc", "real_func"]
+__all__ = ["BoundFunc", "Func", "PyFunc", "RealFunc", "func", "pyfunc", "real_func"]
 
 
+@with_absent("a func")
 class Func(ByName):
     """A function of the kernel language; kernels and other funcs call it, and its body is inlined there."""
 
@@ -29,7 +34,10 @@ class Func(ByName):
     def inlined(
         self, args: tuple[KernelObject, ...], kwargs: dict[str, KernelObject], owned: bool = False
     ) -> KernelObject:
-        """Its result, recorded in the kernel that is being compiled; if `owned`, the first argument is its object."""
+        """Its result, recorded in the kernel that is being compiled; if `owned`, the first argument is its object.
+
+        AdstackSyntaxError where no kernel is being compiled.
+        """
         emitter = current_emitter()
         if emitter is not None:
             return emitter.inline(self, args, kwargs, owned)
@@ -77,7 +85,10 @@ class BoundPyFunc(BoundFunc):
 
 
 def func(function: PythonFunction) -> Func:
-    """Decorator: make a Python function callable from kernels, inlined where it is called."""
+    """Decorator: make a Python function callable from kernels, inlined where it is called.
+
+    AdstackSyntaxError if it stands above `@staticmethod` or `@classmethod`; called on the host, a func raises that too.
+    """
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
     return Func(function)
@@ -93,5 +104,43 @@ def pyfunc(function: PythonFunction) -> PyFunc:
     return PyFunc(function)
 
 
-real_func = func
-"""A func; one that keeps its own frame elsewhere is inlined here as well."""
+MOST: Final = 64
+"""Calls of a real_func that may be under way inside of each other, unless its decorator says another number."""
+
+
+class RealFunc(Func):
+    """A function of typed parameters, passed by value, that may call itself as deep as run-time values say.
+
+    Attributes:
+        max_depth: how many of its calls may be under way inside of each other.
+    """
+
+    def __init__(self, function: PythonFunction, max_depth: int = MOST) -> None:
+        super().__init__(function)
+        self.max_depth = max_depth
+
+
+@overload
+def real_func(function: PythonFunction, /) -> RealFunc: ...
+@overload
+def real_func(*, max_depth: int = MOST) -> Callable[[PythonFunction], RealFunc]: ...
+def real_func(
+    function: PythonFunction | None = None, /, *, max_depth: int = MOST
+) -> RealFunc | Callable[[PythonFunction], RealFunc]:
+    """Decorator: make a Python function with annotated parameters and result callable from kernels, and from itself.
+
+    Args:
+        function: what is decorated; `real_func(max_depth=...)` gives the decorator.
+        max_depth: how many of its calls may be under way inside of each other; one more is an AdstackAssertionError.
+    """
+    if function is None:
+        return partial(_real, max_depth=max_depth)
+    return _real(function, max_depth)
+
+
+def _real(function: PythonFunction, max_depth: int) -> RealFunc:
+    if isinstance(function, (staticmethod, classmethod)):
+        raise AdstackSyntaxError("@real_func goes below @staticmethod", do="write @staticmethod above @real_func")
+    if not isinstance(max_depth, int) or not 1 <= max_depth <= 2**16:
+        raise AdstackValueError("max_depth must be from 1 to 65536", note=f"got {max_depth!r}")
+    return RealFunc(function, max_depth)

@@ -17,7 +17,10 @@ Value = Operand
 
 
 def apply(name: str, *args: Value, **attrs: object) -> Value:
-    """The function `name` of scalars: recorded if a runtime value or an emitter is at hand, else computed."""
+    """The function `name` of scalars `args`: recorded if a runtime value or an emitter is at hand, else computed.
+
+    AdstackTypeError if an argument is no number, or the function is available in kernels only.
+    """
     for a in args:
         check_number(name, a)
     args = tuple(plain(a) for a in args)
@@ -75,8 +78,8 @@ logical_not: Final = _unary("logical_not", "Whether x is zero.")
 
 def _rounding(name: str, doc: str) -> Callable[..., Value]:
     def function(x: Value, dtype: object = None) -> Value:
-        whole = elementwise(name, x)
-        return whole if dtype is None else cast(whole, dtype)
+        result = elementwise(name, x)
+        return result if dtype is None else cast(result, dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + "\n\nThe result has the type of x, or `dtype` if that is given."
@@ -141,27 +144,27 @@ def bit_cast(x: Value, dtype: object) -> Value:
 
 
 def raw_div(a: Value, b: Value) -> Value:
-    """Quotient as in C: integers truncate toward zero, floats divide."""
+    """The quotient a / b as in C: integers truncate toward zero, floats divide."""
     return elementwise("raw_div", a, b)
 
 
 def raw_mod(a: Value, b: Value) -> Value:
-    """Remainder as in C: it has the sign of a."""
+    """The remainder of a / b as in C: it has the sign of a."""
     return elementwise("raw_mod", a, b)
 
 
 def bit_shr(x: Value, amount: Value) -> Value:
-    """x shifted right, zeros coming in at the top (`>>` keeps the sign)."""
+    """x shifted right by `amount` bits, zeros coming in at the top (`>>` keeps the sign)."""
     return elementwise("bit_shr", x, amount)
 
 
 def logical_and(a: Value, b: Value) -> Value:
-    """Whether both are nonzero; both are evaluated."""
+    """Whether both a and b are nonzero; both are evaluated."""
     return elementwise("logical_and", a, b)
 
 
 def logical_or(a: Value, b: Value) -> Value:
-    """Whether one is nonzero; both are evaluated."""
+    """Whether a or b is nonzero; both are evaluated."""
     return elementwise("logical_or", a, b)
 
 
@@ -185,12 +188,18 @@ def one(x: Value) -> Value:
 
 
 def random(dtype: object = float) -> Value:
-    """The next number of the thread's stream: floats uniform in [0, 1), integers over their whole range."""
+    """The next number, of the type `dtype`, of the thread's stream.
+
+    Floats are uniform in [0, 1), integers over their whole range.
+    """
     return apply("random", to=dtype_of(dtype))
 
 
 def randn(dtype: object = float) -> Value:
-    """A normally distributed number (Box and Muller's method); 1 - u keeps the logarithm's argument above 0."""
+    """A normally distributed number of the type `dtype`, of mean 0 and variance 1, by Box and Muller's method.
+
+    1 - u keeps the logarithm's argument above 0.
+    """
     radius = sqrt(-2.0 * log(1 - random(dtype)))
     return radius * cos(6.283185307179586 * random(dtype))
 

@@ -8,17 +8,20 @@ are the same keep that. `float()`, `math`, arrays of numpy and formatting give p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
-from ..ir.derivatives import RULES
+from ..ir.ops import TABLE
+from ..ir.scalar_ops import ABS, MAX, MIN, SELECT
 from ..ir.ufuncs import UFUNCS
 from ..runtime.threads.recording import in_charge
 from .kinds import Operand
 from .slopes import slopes
 
 __all__ = ["Chain", "Linked", "Links", "links_in", "read", "tracked", "wrote"]
+Value: TypeAlias = Any
+"""A number, linked or not, or what consists of them: a vector, a matrix, a nested list."""
 
 
 class Chain(Protocol):
@@ -26,20 +29,26 @@ class Chain(Protocol):
 
     @property
     def open(self) -> bool:
-        """Whether it still goes on; afterwards its numbers are constants."""
+        """Whether the tape, or the block, has not ended yet; when it has, its numbers are constants."""
 
-    def combined(self, parts: Sequence[tuple[Any, float]]) -> Any:
+    def combined(self, parts: Sequence[tuple[Any, float]]) -> Value:
         """The node of a number that depends on these nodes, by these derivatives."""
 
 
 class Links(Protocol):
     """A recorder that knows what numbers of the host come from."""
 
-    def host_read(self, array: object, position: tuple[int, ...], value: float) -> Any:
-        """The number that the host has read of an array at a position of its buffer, with where it came from."""
+    def host_read(self, array: object, position: tuple[int, ...], value: float) -> Value:
+        """The number that the host has read at a position of an array's buffer, linked to that element."""
 
     def host_linked(self, array: object, where: object, entries: Sequence[object]) -> None:
-        """The host writes numbers of which some know where they came from: `entries`, again and again, in order."""
+        """Note that the host writes numbers to memory, some of which know where they came from.
+
+        Args:
+            array: the field or ndarray that is written.
+            where: which of its elements.
+            entries: the numbers in order; where there are fewer numbers than elements they repeat.
+        """
 
 
 class Linked(float):
@@ -156,7 +165,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
-def _operated(name: str, function: Callable[..., Any], *args: Operand) -> Operand:
+def _operated(name: str, function: Callable[..., Value], *args: Operand) -> Operand:
     """An operator of Python on two numbers; others know what to do with a float themselves."""
     if not all(_is_number(a) for a in args):
         return NotImplemented
@@ -172,8 +181,8 @@ def _remainder(a: Operand, b: Operand) -> Operand:
     return _linked(value, [(a, 1.0), (b, -quotient)])
 
 
-def _apply(name: str, function: Callable[..., Any], *args: object, **attrs: object) -> Any:
-    """Apply `function`, operation `name` of the table of derivatives, to numbers, some of which know their origin."""
+def _apply(name: str, function: Callable[..., Value], *args: object, **attrs: object) -> Value:
+    """Apply `function`, operation `name` of the table, to numbers, some of which know their origin."""
     plain = [float(a) if isinstance(a, Linked) else a for a in args]
     value = function(*plain, **attrs)
     if not isinstance(value, float):
@@ -190,12 +199,13 @@ def _linked(value: float, slopes: Iterable[tuple[object, float]]) -> float:
     return Linked.of(value, chain, chain.combined([(a.node, slope) for a, slope in live if a.chain is chain]))
 
 
-def tracked(name: str, function: Callable[..., object]) -> Callable[..., Any]:
+def tracked(name: str, function: Callable[..., object]) -> Callable[..., Value]:
     """A function of the language on host numbers whose result knows its origin; `name` is that of its operation."""
-    if name not in RULES or name in ("abs", "max", "min", "select"):
+    row = TABLE.get(name)
+    if row is None or not row.pulls or row in (ABS, MAX, MIN, SELECT):
         return function  # they hand one of their operands on, or use its operators
 
-    def compute(*args: object, **attrs: object) -> Any:
+    def compute(*args: object, **attrs: object) -> Value:
         if any(isinstance(a, Linked) for a in args):
             return _apply(name, function, *args, **attrs)
         return function(*args, **attrs)
@@ -207,36 +217,42 @@ def tracked(name: str, function: Callable[..., object]) -> Callable[..., Any]:
 
 
 def read(array: object, position: tuple[int, ...], value: object) -> Operand:
-    """What the host has read, with its origin if a recorder listens."""
+    """What the host has read at a position of an array's buffer; linked to that element while a recorder listens."""
     recorder: Any = in_charge()
     if not isinstance(value, float) or not hasattr(recorder, "host_read"):
         return value
     return recorder.host_read(array, position, value)
 
 
-def wrote(array: object, where: object, given: object) -> None:
-    """Tell who is in charge that the host writes `given`: a number, or something made of numbers."""
+def wrote(array: object, where: object, value: object) -> None:
+    """Tell the recorder in charge, if there is one, that the host writes to an array.
+
+    Args:
+        array: the field or ndarray.
+        where: which of its elements.
+        value: a number, or a vector, matrix or nested list of numbers.
+    """
     recorder: Any = in_charge()
     if recorder is None:
         return
-    entries = links_in(given) if hasattr(recorder, "host_linked") else []
+    entries = links_in(value) if hasattr(recorder, "host_linked") else []
     if entries:
         recorder.host_linked(array, where, entries)
     else:
         recorder.host_wrote(array, where)
 
 
-def links_in(given: object) -> list[Any]:
-    """The numbers that something is made of, in order, if one of them knows where it came from."""
-    flat = list(_flat(given))
+def links_in(value: object) -> list[Value]:
+    """The numbers of a value in row-major order if one of them is linked; else an empty list."""
+    flat = list(_flat(value))
     return flat if any(isinstance(e, Linked) and e.chain.open for e in flat) else []
 
 
-def _flat(given: object) -> Iterator[Any]:
-    """The numbers of a vector, matrix or nested list; of a number itself."""
-    if isinstance(given, (int, float)):
-        yield given
+def _flat(value: object) -> Iterator[Value]:
+    """The numbers of a vector, matrix or nested list in row-major order; a number alone gives itself."""
+    if isinstance(value, (int, float)):
+        yield value
         return
-    entries = getattr(given, "entries", given)
+    entries = getattr(value, "entries", value)
     for entry in entries if isinstance(entries, (list, tuple)) else ():
         yield from _flat(entry)

@@ -13,7 +13,9 @@ __all__ = ["Factories", "factories", "register"]
 class Factories(Protocol):
     """What makes data of elements of a type; `data/factories.py` documents the arguments."""
 
-    def make_field(self, dtype: Any, shape: Any = ..., element_shape: tuple[int, ...] = ..., **options: Any) -> Any:
+    def make_field(
+        self, dtype: object, shape: object = ..., element_shape: tuple[int, ...] = ..., **options: object
+    ) -> Any:
         """A field of scalars, vectors or matrices."""
 
     def make_ndarray(
@@ -24,7 +26,7 @@ class Factories(Protocol):
     def struct_field(self, dtype: object, shape: object = ..., **options: object) -> Any:
         """A field of structs."""
 
-    def tensor(self, dtype: Any, shape: Any, **options: Any) -> Any:
+    def tensor(self, dtype: object, shape: object, **options: object) -> Any:
         """A field or an ndarray."""
 
 

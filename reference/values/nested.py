@@ -23,7 +23,10 @@ def as_list(value: object) -> list[Operand] | None:
 
 
 def nested(value: object) -> tuple[list[Operand], tuple[int, ...]]:
-    """Elements row by row, and the shape, of a list of scalars or of equally long lists of scalars."""
+    """Elements row by row, and the shape, of a list of scalars or of equally long lists of scalars.
+
+    AdstackTypeError for anything else.
+    """
     items = as_list(value)
     if not items:
         raise AdstackTypeError(
@@ -60,7 +63,7 @@ def typed(entries: Sequence[Operand], dtype: object) -> tuple[list[Operand], DTy
 
 
 def size(what: str, value: object) -> int:
-    """An extent given by the user."""
+    """An extent given by the user; AdstackTypeError, which names `what` it is of, if it can't be one."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
         raise AdstackTypeError(f"{what} must be a positive compile-time integer", note=f"got {value!r}")
     if value.__index__() > MOST:

@@ -19,7 +19,7 @@ _LAYOUTS: Final[dict[DType, tuple[DType, int, int]]] = {f32: (i32, 23, 127), f64
 
 
 def frexp(x: Operand) -> tuple[Operand, Operand]:
-    """The mantissa m and the exponent e, an i32, of a real number: x = m * 2**e with 0.5 <= |m| < 1.
+    """The mantissa m and the exponent e, an i32, of a real number: `x = m * 2**e` with `0.5 <= |m| < 1`.
 
     Both are exact. Of 0, infinities and NaN m is x and e is 0. The derivative of m is 2**-e, that of e is 0. Of vectors
     and matrices it gives vectors and matrices.

@@ -1,7 +1,7 @@
 """The names of scalar types, as programs use them: in annotations, as arguments, and called.
 
-At run time they are the types of the IR. A type checker takes them for Python's numbers, which is what a parameter of
-such a type is passed, and works like in the kernel's body: a type is nothing that could stand in an annotation else.
+At run time each name is a type of the IR. For a type checker it is Python's `int`, `float` or `bool`: that is what a
+caller passes for such a parameter, and what the parameter behaves like in the body of the kernel.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from ..ir.ops import TABLE
 from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigned
 from ..ir.ufuncs import UFUNCS
 from ..runtime.state import active, current
+from .elements import describe
 from .kinds import Operand, TypeLike
 from .linked import tracked
 from .protocol import is_expr
@@ -41,7 +42,7 @@ def check_number(what: str, value: object) -> None:
     """An error unless `value` is a number or a runtime value."""
     if not (isinstance(value, (numbers.Real, np.generic)) or is_expr(value)):
         raise AdstackTypeError(
-            f"{what} takes numbers, vectors and matrices", note=f"got a {type(value).__name__}", do="pass a number"
+            f"{what} takes numbers, vectors and matrices", note=f"got {describe(value)}", do="pass a number"
         )
 
 
@@ -189,7 +190,10 @@ def settled(to: object) -> Operand:
 
 
 def dtype_of(to: object) -> Operand:
-    """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults."""
+    """A scalar type as it may be written: a `DType`, or int, float, bool or `uint`, which stand for defaults.
+
+    AdstackTypeError for anything else.
+    """
     if isinstance(to, DType) or any(to is t for t in (int, float, bool, uint)):
         return to
     raise AdstackTypeError(
@@ -234,7 +238,10 @@ def _host_bitcast(value: Number, to: TypeLike) -> Number:
 
 
 def width_type(value: int) -> DType:
-    """The integer type that a host number is taken to have where bits count: the narrowest of i32 u32 i64 u64."""
+    """The integer type that a host number is taken to have where bits count: the narrowest of i32 u32 i64 u64.
+
+    AdstackValueError if none of them holds it.
+    """
     for dtype in (i32, u32, i64, u64):
         if dtype.min <= value <= dtype.max:
             return dtype
@@ -266,8 +273,8 @@ def _integers(name: str) -> Callable[..., Operand]:
     def compute(a: Operand, b: Operand) -> Operand:
         if not _is_int(a, b):
             raise AdstackTypeError(f"each operand of {name} must be an integer", do="cast to an integer type")
-        whole = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return whole if name == "raw_div" else 0 if b == 0 else a - whole * b
+        quotient = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        return quotient if name == "raw_div" else 0 if b == 0 else a - quotient * b
 
     return compute
 

@@ -1,4 +1,4 @@
-"""Derivatives of single numbers of the host, by the table of derivatives: `slopes(name, operands, result)`."""
+"""Derivatives of single numbers of the host, by the table of operations: `slopes(name, operands, result)`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.derivatives import RULES, Saved
 from ..ir.opdef import OpDef
+from ..ir.ops import TABLE
+from ..ir.pulls import Saved
 from ..ir.types import f64
 
 __all__ = ["slopes"]
@@ -16,17 +17,19 @@ __all__ = ["slopes"]
 
 def slopes(name: str, operands: Sequence[object], result: float) -> list[float]:
     """How a change of each operand of an operation reaches its result, in f64; 0 where it does not."""
+    row = TABLE.get(name)
+    pulls = () if row is None else row.pulls or ()
     named = dict(zip("xyz", operands, strict=False), r=result)
     results = []
     with np.errstate(all="ignore"):
-        for pull in RULES.get(name, ()):
+        for pull in pulls:
             saved = {} if pull is None else {letter: _Number(named[letter]) for letter in pull.needs}
             results.append(0.0 if pull is None else float(pull.map(_Number(1.0), Saved(**saved)).value))
     return results
 
 
 class _Number:
-    """A number of type f64 as the table of derivatives computes with it."""
+    """A number of type f64 as the derivatives of the table of operations compute with it."""
 
     __slots__ = ("value",)
 

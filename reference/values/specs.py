@@ -46,19 +46,32 @@ class FieldLike(Protocol):
     dtype: DType
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes."""
+
     @property
-    def element_shape(self) -> tuple[int, ...]: ...
+    def element_shape(self) -> tuple[int, ...]:
+        """() for scalars, (n,) for vectors, (n, m) for matrices."""
+
     @property
-    def offset(self) -> tuple[int, ...]: ...
+    def offset(self) -> tuple[int, ...]:
+        """The least index of each axis."""
+
     @property
-    def place(self) -> Place: ...
+    def place(self) -> Place:
+        """What it is in the IR."""
+
     @property
-    def grad(self) -> KernelObject: ...
+    def grad(self) -> KernelObject:
+        """Its gradient, None if there is none."""
+
     @property
-    def dual(self) -> KernelObject: ...
+    def dual(self) -> KernelObject:
+        """Its dual, None if there is none."""
+
     @property
-    def is_placed(self) -> bool: ...
+    def is_placed(self) -> bool:
+        """Whether it has a shape and may be used."""
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ def run(name: str, dtype: DType, scale: float, folder: Path) -> results.Result:
     """Measure, judge, time and save one function in one format."""
     batches, total, exhaustive, tested = plan(name, dtype, scale)
     worst = measure(name, dtype, batches, total)
-    _, _, judged = found = judge(name, dtype, worst)
-    ulp, at = (worst.ulp, worst.at) if worst.ulp > found[0] + 1e-3 else found[:2]
+    _, _, judged = verdict = judge(name, dtype, worst)
+    ulp, at = (worst.ulp, worst.at) if worst.ulp > verdict[0] + 1e-3 else verdict[:2]
     float_ops, ops = cost.operations(name, dtype)
     ns, numpy_ns = cost.nanoseconds(name, dtype)
     yardstick = "long double" if dtype is f64 else "f64"

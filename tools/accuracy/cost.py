@@ -10,6 +10,8 @@ from typing import Final
 
 import numpy as np
 
+from adstack.ir.ops import YIELD
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op, Region
 from adstack.ir.types import DType, f64
 from adstack.transforms.math.algorithms import ALGORITHMS
@@ -27,7 +29,7 @@ def operations(name: str, dtype: DType) -> tuple[int, int]:
     """Arithmetic on floats on the usual path (the first side of each `if`); all ops but constants, on all paths."""
     body = function(name, dtype).body
     usual = sum(_is_arithmetic(op) for op in _usual(body))
-    return usual, sum(op.name not in ("const", "yield") for op in body.walk())
+    return usual, sum(op.opdef not in (CONST, YIELD) for op in body.walk())
 
 
 def _usual(region: Region) -> Iterator[Op]:

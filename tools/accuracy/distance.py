@@ -7,20 +7,18 @@ below the normal range. What can't be rounding - a NaN for a number, the wrong s
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Region, Value
-from adstack.ir.types import DType, f16, f32, f64, i64
+from adstack.ir.types import Array, DType, f16, f32, f64, i64
 from adstack.transforms.math.algorithms import ALGORITHMS
 from adstack.transforms.math.num import Num
 
 __all__ = ["LIMITS", "WRONG", "distance_region", "distances"]
 
-Array = npt.NDArray[Any]
 
 WRONG: Final = 2.0**40
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
-import numpy.typing as npt
 
 from adstack.backends.codegen_llvm.text.pure_functions import function_text
 from adstack.backends.codegen_llvm.text.writer import scalar_type, type_text
 from adstack.ir.structure import Region
-from adstack.ir.types import DType
+from adstack.ir.types import Array, DType
 
 __all__ = ["Compiled"]
-
-Array = npt.NDArray[Any]
 
 
 class Compiled:

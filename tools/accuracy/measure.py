@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import mpmath as mp
 import numpy as np
-import numpy.typing as npt
 
-from adstack.ir.types import DType, f64
+from adstack.ir.types import Array, DType, f64
 from adstack.transforms.math.library import traced
 
 from .distance import LIMITS, distance_region, distances
@@ -20,7 +19,6 @@ from .truth import TRUTH, exactly
 
 __all__ = ["Worst", "judge", "measure"]
 
-Array = npt.NDArray[Any]
 
 CANDIDATES: Final = 64
 SAMPLES: Final = 16_000

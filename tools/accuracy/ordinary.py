@@ -11,21 +11,19 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir.builder import Builder
 from adstack.ir.functions import builtin
+from adstack.ir.scalar_ops import CONST, FMA
 from adstack.ir.structure import Op, Region, Value
-from adstack.ir.types import f32, f64, i32, u1, u32
+from adstack.ir.types import Array, f32, f64, i32, u1, u32
 
 from .jit import Compiled
 
 __all__ = ["flags", "main", "widest"]
 
-Array = npt.NDArray[Any]
 
 LEAST, MOST = -126, 128
 """Exponents of the least normal number, and of the first that is no f32."""
@@ -62,9 +60,9 @@ class _Flagging:
             return
         copy = self.b.append(op.name, operands, [op.result.type], op.attrs)
         self.values[op.result] = copy.result
-        if op.name == "fma":
+        if op.opdef is FMA:
             self._look(operands, copy.result)
-        elif op.name == "const" and op.result.dtype is f32 and abs(math.frexp(op.attrs["value"])[0]) == 0.5:
+        elif op.opdef is CONST and op.result.dtype is f32 and abs(math.frexp(op.attrs["value"])[0]) == 0.5:
             self.powers.add(copy.result)
 
     def _look(self, operands: Sequence[Value], result: Value) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir import scalar_ops as ops
 from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
-from adstack.ir.types import DType, f16, f32, f64
+from adstack.ir.types import Array, DType, f16, f32, f64
 
 __all__ = ["all_numbers", "edge_pairs", "hard", "pairs"]
 
-Array = npt.NDArray[Any]
 Generator = np.random.Generator
 Batches = Iterator[tuple[Array, ...]]
 
@@ -39,7 +38,7 @@ def edges(dtype: DType) -> Array:
     powers = np.ldexp(1.0, np.arange(int(info.minexp) - int(info.nmant), int(info.maxexp))).astype(dtype.numpy)
     kept = powers[:: max(len(powers) // 64, 1)]
     whole = np.arange(1, 34).astype(dtype.numpy)
-    extra = np.array([info.max, info.tiny, info.smallest_subnormal, 0.1, 0.3, 1.5, 2.5, np.pi, np.e], dtype.numpy)
+    extra = np.array([info.max, info.tiny, info.smallest_subnormal, 0.1, 0.3, 1.5, 2.5, math.pi, math.e], dtype.numpy)
     positive = np.concatenate([kept, whole, whole / 2, whole / 3, extra])
     near = np.concatenate([positive, np.nextafter(positive, np.inf), np.nextafter(positive, -np.inf), [0.0, np.inf]])
     near = near.astype(dtype.numpy)

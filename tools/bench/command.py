@@ -12,12 +12,18 @@ from typing import Any, Final
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..loading.programs import split_target
 from ..terminal.console import console
 from ..terminal.pythons import pythons_of
+from .asv.options import Asv, asv_of, asv_options
 from .environments import PEERS, EnvironmentFailedError, folder_of_peers, install
+from .goals import ROWS_OF_GOALS
+from .judged import judged, of_runs, sources
+from .judged import write as write_tables
 from .measure import measure
+from .plot import draw
 from .report import Run
-from .rows import DEFAULT, ROWS, Row, chosen
+from .rows import DEFAULT, OF_KERNELS, ROWS, Row, chosen, of_kernel
 from .subjects import Subject, compiled_backends, mine, peer
 
 __all__ = ["bench"]
@@ -27,10 +33,18 @@ Examples:
   adstack bench
   adstack bench --rows nop,args --rounds 30
   adstack bench -b cpu --rows '*program-*' --against quadrants,taichi --install --rounds 5
+  adstack bench program.py:step --backends cpu,vulkan --against quadrants --plot step
+  adstack bench -b cuda --families 'dispatch.*,heap.*' --rows nop,recurrence --asv asv_benchmarks/results
+  adstack bench -b cpu --against quadrants,jax --install --rounds 3 --tables goals.md
   adstack bench --against quadrants,jax --python quadrants=~/peers/bin/python --json bench.json
 
 Exit status: 0 if adstack has a figure in every row, 1 if not; 2 if the command line is wrong.
 """
+
+
+def _several(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Names with commas between them, in one option or in several."""
+    return tuple(dict.fromkeys(name.strip() for value in values for name in value.split(",") if name.strip()))
 
 
 def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
@@ -49,8 +63,19 @@ def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, s
 
 
 @click.command(epilog=EPILOG)
+@click.argument("target", metavar="[FILE:KERNEL]", required=False)
 @click.option(
-    "--backend", "-b", "backends", multiple=True, help="A backend; repeatable. Default: all that compile here."
+    "--backend",
+    "--backends",
+    "-b",
+    "backends",
+    multiple=True,
+    metavar="NAMES",
+    callback=_several,
+    help="Backends, with commas between them; repeatable. Default: all that compile here.",
+)
+@click.option(
+    "--args", "arguments", metavar="EXPRESSIONS", default="", help="Of the kernel, in terms of the file's names."
 )
 @click.option(
     "--against",
@@ -62,9 +87,10 @@ def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, s
 @click.option(
     "--rows",
     metavar="NAMES",
-    default=",".join(DEFAULT),
-    callback=_listed(tuple(ROWS)),
-    help=f"What to measure, names or patterns with commas between them: {', '.join(ROWS)}.",
+    default="",
+    callback=_listed((*ROWS, *(name for name in OF_KERNELS if name not in ROWS))),
+    help=f"What to measure, names or patterns with commas between them: {', '.join(ROWS)}; of a kernel: "
+    f"{', '.join(OF_KERNELS)}.",
 )
 @click.option(
     "--size",
@@ -90,12 +116,26 @@ def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, s
 )
 @click.option("--install", "is_installing", is_flag=True, help="Make the environments that this folder lacks.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write all figures as JSON.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the ratios: PATH-BACKEND-light.svg and -dark.svg, by matplotlib, which the extra [site] installs.",
+)
+@click.option(
+    "--tables",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the tables of goals, as Markdown or, to FILE.json, as data: of this run, and for what it lacks of the "
+    "newest committed one. Without --rows, all rows that goals are about.",
+)
+@asv_options
 @click.pass_context
 def bench(
     context: click.Context,
     /,
+    target: str | None,
     backends: tuple[str, ...],
     against: tuple[str, ...],
+    arguments: str,
     rows: tuple[str, ...],
     size: str,
     rounds: int,
@@ -103,41 +143,93 @@ def bench(
     peers_folder: Path | None,
     is_installing: bool,
     json_file: Path | None,
+    plot: Path | None,
+    tables: Path | None,
+    **for_asv: Any,
 ) -> None:
     """Measure the same work on adstack and on its peers, in turn, on this machine: a ratio per row.
 
     Every implementation runs in processes of its own, under the interpreter that has it installed. A round takes one
     sample of each, so what disturbs one disturbs all; ratios are of samples of the same round.
+
+    With FILE:KERNEL it is the kernel of a program that is measured: its calls, its gradient, first calls, and what its
+    gradient keeps. The program runs in every process before its kernel is timed, but not what stands under
+    `if __name__ == "__main__"`; peers run it with themselves in the place of adstack.
     """
+    asv = asv_of(**for_asv)
+    only_families = asv is not None and asv.families and not rows
+    names = rows or (() if tables is None or target else ROWS_OF_GOALS)
+    wanted = [] if only_families else _rows(target, arguments, names, size, against)
+    arches = _arches(backends)
+    folder = _folder(peers_folder, against if is_installing else ())
+    peers = ((arch, [peer(name, arch, pythons, folder) for name in against]) for arch in arches)
+    runs = [_run(arch, beside, wanted, rounds) for arch, beside in peers] if wanted else []
+    _report(runs, json_file, plot, tables)
+    if asv is not None:
+        _for_asv(asv, arches, runs)
+    context.exit(1 if any(run.failed for run in runs) else 0)
+
+
+def _arches(backends: Sequence[str]) -> Sequence[str]:
+    """These backends, or all that compile here."""
     available = compiled_backends()
     missing = [name for name in backends if name not in available]
     if missing or not available:
         raise click.UsageError(f"no backend {', '.join(missing)} that compiles here; there are {', '.join(available)}")
-    folder = peers_folder or folder_of_peers()
-    if is_installing:
-        _install(against, folder)
-    peers = {arch: [peer(name, arch, pythons, folder) for name in against] for arch in backends or available}
-    runs = [_run(arch, peers[arch], chosen(rows, size), rounds) for arch in peers]
+    return backends or available
+
+
+def _report(runs: Sequence[Run], json_file: Path | None, plot: Path | None, tables: Path | None) -> None:
     for run in runs:
         run.show(console())
     if json_file is not None:
-        json_file.parent.mkdir(parents=True, exist_ok=True)
-        json_file.write_text(json.dumps([run.record() for run in runs], indent=1, allow_nan=False) + "\n", "utf-8")
-    context.exit(1 if any(run.failed for run in runs) else 0)
+        _write(json_file, runs)
+    if plot is not None:
+        draw(plot, runs)
+    if tables is not None:
+        write_tables(tables, judged([of_runs([run.record() for run in runs]), *sources()]))
 
 
-def _install(names: Sequence[str], folder: Path) -> None:
+def _for_asv(asv: Asv, arches: Sequence[str], runs: Sequence[Run]) -> None:
+    path = asv.write(arches, [run.record() for run in runs], lambda name: click.echo(name, err=True))
+    click.echo(f"for asv: {path}")
+
+
+def _write(file: Path, runs: Sequence[Run]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps([run.record() for run in runs], indent=1, allow_nan=False) + "\n", "utf-8")
+
+
+def _rows(target: str | None, arguments: str, names: Sequence[str], size: str, against: Sequence[str]) -> Sequence[Row]:
+    known = OF_KERNELS if target else ROWS
+    asked = [name for name in names if name in known]
+    if names and not asked:
+        raise click.UsageError(f"no row {', '.join(names)} {'of kernels' if target else 'without a kernel'}")
+    if target is None:
+        return chosen(asked or DEFAULT, size)
+    path, name = split_target(target)
+    if name is None or not path.is_file():
+        raise click.UsageError(f"{target!r} is not FILE:KERNEL with a file that is there")
+    if "jax" in against:
+        raise click.UsageError("JAX has no kernels of this language: a FILE:KERNEL runs on quadrants and taichi")
+    return of_kernel(f"{path.resolve()}:{name}", arguments, asked)
+
+
+def _folder(folder: Path | None, installed: Sequence[str]) -> Path:
+    """The folder of the peers' environments, with these made if it lacks them."""
+    folder = folder or folder_of_peers()
     try:
-        install(names, folder)
+        install(installed, folder)
     except EnvironmentFailedError as failed:
         raise click.ClickException(str(failed)) from failed
+    return folder
 
 
 def _run(arch: str, peers: Sequence[Subject], rows: Sequence[Row], rounds: int) -> Run:
     subjects = [mine(arch), *peers]
     before = os.getloadavg()[0]
     with _progress() as progress:
-        task: Any = progress.add_task(arch, total=len(rows) * rounds)
+        task = progress.add_task(arch, total=len(rows) * rounds)
         samples = measure(rows, subjects, rounds, lambda row: progress.update(task, advance=1, description=row.name))
     return Run(arch, rows, subjects, samples, (before, os.getloadavg()[0]))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from adstack import inspection
 
-__all__ = ["PEERS", "EnvironmentFailedError", "folder_of_peers", "install", "interpreter"]
+__all__ = ["PEERS", "EnvironmentFailedError", "environment", "folder_of_peers", "install", "interpreter"]
 
 PEERS: Final = {"quadrants": ("quadrants==1.3.3",), "taichi": ("taichi==1.7.4",), "jax": ("jax", "numpy")}
 """What is installed for each peer: the versions that results of this project are of."""
@@ -42,11 +42,20 @@ def interpreter(name: str, pythons: Mapping[str, str], folder: Path) -> str:
 def install(names: Collection[str], folder: Path) -> None:
     """Make the environments that the folder lacks. EnvironmentFailedError: the installer's last words."""
     for name in names:
-        python = _python(folder / name)
-        if not python.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            _run([sys.executable, "-m", "venv", str(folder / name)])
-        _run([str(python), "-m", "pip", "install", "--quiet", *PEERS[name]])
+        environment(folder / name, PEERS[name])
+
+
+def environment(folder: Path, requirements: Sequence[str]) -> str:
+    """The interpreter of an environment in a folder, made if it is not there, with what is required.
+
+    EnvironmentFailedError: the installer's last words.
+    """
+    python = _python(folder)
+    if not python.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _run([sys.executable, "-m", "venv", str(folder)])
+    _run([str(python), "-m", "pip", "install", "--quiet", *requirements])
+    return str(python)
 
 
 def _python(environment: Path) -> Path:

@@ -38,12 +38,12 @@ def measure(
     rows: Sequence[Row], subjects: Sequence[Subject], rounds: int, progress: Progress | None = None
 ) -> dict[tuple[str, Subject], Samples]:
     """Samples by row and subject; a subject that fails in a row has a problem there instead."""
-    found = {(row.name, subject): Samples(problem=subject.reason) for row in rows for subject in subjects}
+    results = {(row.name, subject): Samples(problem=subject.reason) for row in rows for subject in subjects}
     for row in rows:
-        samples = {subject: found[row.name, subject] for subject in subjects if subject.is_available}
+        samples = {subject: results[row.name, subject] for subject in subjects if subject.is_available}
         run = _steady if row.kind == "steady" else _cold
         run(row, samples, rounds, progress or (lambda row: None))
-    return found
+    return results
 
 
 def _steady(row: Row, samples: dict[Subject, Samples], rounds: int, progress: Progress) -> None:
@@ -80,8 +80,10 @@ def _sample(row: Row, into: Samples, worker: Worker, cache: str) -> None:
     if into.problem:
         return
     kind = "steady" if row.kind == "steady" else "cold"
+    of_user = {"target": row.target, "arguments": row.arguments} if row.target else {}
+    request = {"row": row.name, "kind": kind, "calls": row.calls, "cache": cache, "size": row.size, **of_user}
     try:
-        answer = worker.ask({"row": row.name, "kind": kind, "calls": row.calls, "cache": cache, "size": row.size})
+        answer = worker.ask(request)
     except WorkerError as error:
         into.problem = str(error)
         return

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime
 import math
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from rich.console import Console
@@ -16,15 +14,15 @@ from rich.table import Table
 from adstack.conformance.harness.records import Record
 from adstack.conformance.report.summary import machine
 
+from .asv.commits import described
 from .figures import Figure, figure, geometric_mean, ratio
 from .measure import Samples
 from .rows import Row
 from .subjects import Subject
 
-__all__ = ["Run", "commit", "quantity"]
+__all__ = ["Run", "quantity"]
 
 _ITERATIONS: Final = {"steady": "later iterations", "cold": "first iterations"}
-_CLONE: Final = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Run:
         """As plain data, for JSON."""
         return {
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "commit": commit(),
+            "commit": described(),
             "arch": self.arch,
             "machine": self.machine,
             "load": list(self.load),
@@ -63,6 +61,7 @@ class Run:
             "title": row.title,
             "kind": row.kind,
             **({"size": row.size} if row.size else {}),
+            **({"target": row.target} if row.target else {}),
             "results": {s.name: self._result(row, s) for s in self.subjects},
         }
 
@@ -126,7 +125,7 @@ class Run:
             for name, mean in peers.items():
                 words = f"programs, {_ITERATIONS[kind]}: ours / {name}, geometric mean of {mean['count']}"
                 out.print(f"{words}: {mean['ratio']:.3f}", markup=False)
-        for text in self._problems():
+        for text in [*self._kept(), *self._problems()]:
             out.print(text, markup=False)
 
     def _time(self, row: Row, subject: Subject) -> str:
@@ -140,6 +139,11 @@ class Run:
         found = [self.ratio(row, subject) for subject in self.subjects[1:]]
         return ["-" if f is None else f"{f.median:.3f} ± {f.spread:.3f} ({f.least:.3f})" for f in found]
 
+    def _kept(self) -> list[str]:
+        """What the gradients of users' kernels keep."""
+        kept = {row.name: self.samples[row.name, self.subjects[0]].outcome for row in self.rows if row.target}
+        return [", ".join(f"{what}: {count:,}" for what, count in facts.items()) for facts in kept.values() if facts]
+
     def _problems(self) -> list[str]:
         missing = [f"{s.name}: {s.reason}\n  do: {s.fix}" for s in self.subjects if not s.is_available]
         failed = [
@@ -150,14 +154,6 @@ class Run:
             if self.samples[row.name, s].problem
         ]
         return missing + failed
-
-
-def commit(clone: Path = _CLONE) -> str:
-    """The commit that adstack was measured at, with "-dirty" where files differ from it; empty outside a clone."""
-    if not (clone / ".git").exists():
-        return ""
-    describe = ["git", "-C", str(clone), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    return subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def quantity(seconds: float) -> str:

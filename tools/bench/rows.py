@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from adstack.conformance.harness.programs import NAMES, title
 
-__all__ = ["DEFAULT", "ROWS", "Row", "chosen"]
+__all__ = ["DEFAULT", "OF_KERNELS", "ROWS", "Row", "chosen", "of_kernel"]
 
 Kind = Literal["steady", "cold", "cached"]
 
@@ -22,8 +22,10 @@ class Row:
         title: what is timed.
         kind: "steady": calls in a process that has made them before. "cold": one call, the first in a process of its
             own, nothing compiled on disk. "cached": the same, with the disk holding what an earlier process compiled.
-        calls: calls that are timed together.
+        calls: calls that are timed together; 0: as many as take a while.
         size: of a program of `conformance/programs`: "reduced" or "full"; empty for other rows.
+        target: FILE:KERNEL, of rows about a user's kernel.
+        arguments: of that kernel, expressions in terms of the names in the file.
     """
 
     name: str
@@ -31,6 +33,8 @@ class Row:
     kind: Kind = "steady"
     calls: int = 1
     size: str = ""
+    target: str = ""
+    arguments: str = ""
 
 
 _ADJOINTS: Final = {
@@ -69,6 +73,8 @@ _ROWS: Final = (
     Row("args", "the same with one array and one scalar", calls=2000),
     Row("nop-reverse", "the gradient of y = x * x, of single numbers, by x", calls=2000),
     Row("args-reverse", "y[0] = x[1] * s, of two arrays, and its gradient: two calls (one in JAX)", calls=2000),
+    Row("args-torch", "args with a tensor of torch in place of the array", calls=2000),
+    Row("adstack-reverse", "the gradient of recurrence for one thread of 8 steps, which adstacks keep", calls=2000),
     Row("tape", "a tape of 100 calls of x[t + 1] = x[t] * x[t], and its gradients", calls=20),
     Row("recurrence", "65,536 threads of 64 steps of v = sin(v) * 0.9 + 0.1, summed", calls=3),
     Row("recurrence-reverse", "the gradient of recurrence by its 65,536 inputs, forward part included", calls=3),
@@ -95,6 +101,24 @@ DEFAULT: Final = tuple(
     for name, row in ROWS.items()
     if not row.size and not name.startswith("adjoint-") and name not in ("many1024", "gradient-many-256")
 )
+
+
+OF_KERNELS: Final = {
+    row.name: row
+    for row in (
+        Row("call", "a call", calls=0),
+        Row("gradient", "a call of its gradient", calls=0),
+        Row("first", "the first call in a process, nothing on disk", "cold"),
+        Row("first-cached", "the first call in a process, compiled by an earlier one", "cached"),
+        Row("first-gradient", "the first gradient, after a call, nothing on disk", "cold"),
+    )
+}
+"""What is measured of a user's kernel."""
+
+
+def of_kernel(target: str, arguments: str, names: Sequence[str]) -> list[Row]:
+    """Rows of these names, all if there are none, about a kernel; KeyError if there is no such row."""
+    return [replace(OF_KERNELS[name], target=target, arguments=arguments) for name in names or OF_KERNELS]
 
 
 def chosen(names: Sequence[str], size: str = "full") -> list[Row]:

@@ -56,7 +56,7 @@ class Subject:
 def compiled_backends() -> list[str]:
     """The arches that are available here and compile."""
     probes = {arch: inspection.probe(arch) for arch in inspection.ARCHES if arch != "reference"}
-    return [arch for arch, found in probes.items() if not isinstance(found, inspection.Unavailable)]
+    return [arch for arch, probe in probes.items() if not isinstance(probe, inspection.Unavailable)]
 
 
 def mine(arch: str) -> Subject:

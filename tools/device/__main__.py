@@ -40,7 +40,13 @@ class Part:
 
 
 def parts(out: Path, arch: str, jobs: int) -> list[Part]:
-    """All parts, the most important first."""
+    """All parts, the most important first.
+
+    Args:
+        out: the folder that they write results to.
+        arch: the backend.
+        jobs: processes of the suite at a time.
+    """
     python = (sys.executable, "-m")
     suite = (*python, "adstack.tools.cli", "conformance", "-b", arch, "-j", str(jobs), "--timeout", "40")
     cases = (*python, "adstack.tools.device.cases", "--arch", arch, "--seconds")
@@ -71,7 +77,16 @@ def tool(name: str) -> str:
 
 
 def run(part: Part, seconds: float, log: TextIO) -> Record:
-    """Run a part; its outcome."""
+    """Run a part.
+
+    Args:
+        part: what to run.
+        seconds: after so many it is stopped, with code 124.
+        log: gets what the part writes.
+
+    Returns:
+        The exit code ("code"), the time it took in seconds, and the end of what it wrote.
+    """
     log.write(f"==== {part.name}: {' '.join(part.command)}\n")
     log.flush()
     start = time.monotonic()

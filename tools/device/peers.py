@@ -27,7 +27,14 @@ _SAID: Final = 600
 
 
 def command(name: str, arch: str, file: str, pythons: Mapping[str, str]) -> list[str]:
-    """What measures somebody, and writes the figures to a file."""
+    """What measures a subject.
+
+    Args:
+        name: of the subject.
+        arch: the backend.
+        file: where it writes the figures, as JSON.
+        pythons: by the subject's name, the interpreter that has it; this one for others.
+    """
     python = pythons.get(name, sys.executable)
     tool = f"adstack.tools.device.{_MODULES.get(name, 'throughput')}"
     about = [file] if name == "by hand" else [arch, file]
@@ -36,7 +43,17 @@ def command(name: str, arch: str, file: str, pythons: Mapping[str, str]) -> list
 
 
 def one(name: str, arch: str, pythons: Mapping[str, str], seconds: float) -> Record:
-    """Figures of one run, or {"missing": why}."""
+    """Measure a subject once.
+
+    Args:
+        name: of the subject.
+        arch: the backend.
+        pythons: by the subject's name, the interpreter that has it.
+        seconds: after so many it is stopped.
+
+    Returns:
+        Its figures, or {"missing": why}.
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.json"
         try:
@@ -77,12 +94,12 @@ def _rows(run: Record) -> list[tuple[str, float]]:
     ]
 
 
-def table(found: Mapping[str, Record]) -> str:
+def table(answers: Mapping[str, Record]) -> str:
     """The least figures side by side."""
-    rows = list(dict.fromkeys(row for peer in found.values() for row in peer["least"]))
-    lines = ["".join(f"{cell:>14}" for cell in ("", *found))]
+    rows = list(dict.fromkeys(row for peer in answers.values() for row in peer["least"]))
+    lines = ["".join(f"{cell:>14}" for cell in ("", *answers))]
     for row in rows:
-        cells = (f"{peer['least'][row]:.4g}" if row in peer["least"] else "-" for peer in found.values())
+        cells = (f"{peer['least'][row]:.4g}" if row in peer["least"] else "-" for peer in answers.values())
         lines.append(f"{row:<20}" + "".join(f"{cell:>14}" for cell in cells))
     return "\n".join(lines)
 

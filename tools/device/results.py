@@ -1,10 +1,11 @@
 """What an examination found, in small files to be kept: the device, its driver, the date, what every part found.
 
-    python -m adstack.tools.device.results REPORT COMMIT FILE [NAME=VALUE ...]
+    python -m adstack.tools.device.results [--subject NAME] REPORT COMMIT FILE [NAME=VALUE ...]
     python -m adstack.tools.device.results --compare FILE [--report REPORT] [--jobs N]
 
 The first makes FILE, the matrix in few lines (see `adstack.conformance.report.compact`), of what `adstack conformance
---json REPORT` wrote; NAME=VALUE are variables of the environment that the suite ran with. The second runs the suite
+--json REPORT` wrote, of the subject NAME where there are several; NAME=VALUE are variables of the environment that the
+suite ran with. The second runs the suite
 again as FILE says, and tells in which digests, counts and cells its matrix differs: its exit status is 0 if only
 distances in ulp do.
 """
@@ -26,7 +27,7 @@ from typing import Final
 from adstack.conformance.harness.records import Record
 from adstack.conformance.report.compact import compact, differences, outcomes, text
 
-__all__ = ["NAME", "again", "command", "main", "matrix", "results", "same"]
+__all__ = ["NAME", "again", "command", "main", "matrix", "of_subject", "results", "same"]
 
 NAME: Final = "results.json"
 _SUBJECT: Final = ("name", "kind", "device", "version", "details")
@@ -35,7 +36,13 @@ _SAID: Final = re.compile(r"^(?:=+ )?((?:\d+ runs of \d+ variants|(?:ERROR|RACEC
 
 
 def results(out: Path, files: Mapping[str, str], summary: Mapping[str, Record]) -> Record:
-    """Of parts that ran: `files` are those that they write to the folder, by the part's name."""
+    """What is kept of parts that ran.
+
+    Args:
+        out: the folder that they wrote to.
+        files: by a part's name, the file that it writes there.
+        summary: by a part's name, its outcome.
+    """
     read = {name: _read(out, files.get(name, "")) for name in summary}
     written = {name: record for name, record in read.items() if record is not None}
     suites = [record for record in written.values() if "subjects" in record]
@@ -72,17 +79,48 @@ def _brief(record: Record) -> Record:
     return {**record["suite"], "failed": failed}
 
 
+def of_subject(report: Record, name: str) -> Record:
+    """What a report says about one of its subjects, as a report on that subject alone.
+
+    Its time is that of the subject's cells, one after the other: nobody knows what the run would have taken without
+    the others.
+
+    Raises:
+        ValueError: the report has no such subject.
+    """
+    subjects = [subject for subject in report["subjects"] if subject["name"] == name]
+    if not subjects:
+        present = ", ".join(subject["name"] for subject in report["subjects"])
+        raise ValueError(f"the report has no subject {name!r}, but: {present}")
+    cells = [cell for cell in report["cells"] if cell["subject"] == name]
+    seconds = round(sum(cell["seconds"] for cell in cells), 1)
+    passed = not any(cell["failed"] for cell in cells)
+    return {
+        **report,
+        "subjects": subjects,
+        "cells": cells,
+        "suite": {**report["suite"], "seconds": seconds, "passed": passed},
+    }
+
+
 def matrix(report: Record, commit: str, options: Mapping[str, str] | None = None) -> Record:
     """A report of the suite on one subject, small enough to be kept.
 
     Args:
-        report: what `adstack conformance --json` writes.
+        report: what `adstack conformance --json` writes, or `of_subject` makes of it.
         commit: what was run.
         options: variables of the environment that decided how it ran.
 
     Returns:
-        When, what, where and how it ran, and what `compact` keeps of its cells.
+        When, what, where and how it ran, and what `compact` keeps of its cells; `init` are options that every case had,
+        and `part` says in words which cases were run where it was not all of them.
+
+    Raises:
+        ValueError: the report is on several subjects.
     """
+    if len(report["subjects"]) != 1:
+        names = ", ".join(subject["name"] for subject in report["subjects"])
+        raise ValueError(f"--subject must name one of {names}")
     (subject,) = report["subjects"]
     suite = report["suite"]
     return {
@@ -92,16 +130,25 @@ def matrix(report: Record, commit: str, options: Mapping[str, str] | None = None
         "machine": report["machine"],
         "subject": {key: subject[key] for key in _SUBJECT},
         "options": dict(options or {}),
+        "init": subject.get("init", {}),
+        **({"part": subject["part"]} if subject.get("part") else {}),
         **{key: suite[key] for key in ("seed", "seconds", "passed")},
         **compact(outcomes(report["cells"])),
     }
 
 
 def command(kept: Record, report: Path, jobs: int) -> list[str]:
-    """What runs the suite again as a kept matrix says, and writes the full report."""
+    """What runs the suite again as a kept matrix says.
+
+    Args:
+        kept: the matrix, with its subject and seed.
+        report: where the full report is written, as JSON.
+        jobs: processes at a time.
+    """
     subject, seed = kept["subject"]["name"], str(kept["seed"])
     suite = [sys.executable, "-m", "adstack.tools.cli", "conformance", "--backend", subject, "--seed", seed]
-    return [*suite, "--jobs", str(jobs), "--json", str(report)]
+    alike = ["--deterministic"] if kept.get("init", {}).get("deterministic") else []
+    return [*suite, *alike, "--jobs", str(jobs), "--json", str(report)]
 
 
 def again(kept: Record, jobs: int) -> Record:
@@ -142,6 +189,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m adstack.tools.device.results", description="Keep a matrix.")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="a matrix that is kept")
     parser.add_argument("--report", type=Path, help="with --compare: of this report, instead of a run")
+    parser.add_argument("--subject", metavar="NAME", help="which of the report's subjects to keep")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="of the run (default: %(default)s)")
     parser.add_argument("kept", nargs="*", metavar="REPORT COMMIT FILE [NAME=VALUE ...]")
     asked = parser.parse_args(arguments)
@@ -153,7 +201,12 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("REPORT, COMMIT and FILE are needed, or --compare FILE")
     report, commit, file, *options = asked.kept
     variables = {name: value for name, _, value in (option.partition("=") for option in options)}
-    Path(file).write_text(text(matrix(_json(Path(report)), commit, variables)), "utf-8")
+    full = _json(Path(report))
+    try:
+        kept = matrix(full if asked.subject is None else of_subject(full, asked.subject), commit, variables)
+    except ValueError as error:
+        parser.error(str(error))
+    Path(file).write_text(text(kept), "utf-8")
     return 0
 
 

@@ -55,7 +55,17 @@ class Subject(Protocol):
 
 
 def timed(call: Callable[[], object], sync: Callable[[], object], calls: int, rounds: int = ROUNDS) -> float:
-    """Seconds per call, the median of rounds that end with everything finished."""
+    """Measure a call.
+
+    Args:
+        call: what is measured; it runs once before.
+        sync: waits until everything has finished.
+        calls: how many a round has.
+        rounds: how many rounds; each ends with everything finished.
+
+    Returns:
+        Seconds per call: the median of the rounds.
+    """
     call()
     sync()
     samples = []
@@ -69,7 +79,17 @@ def timed(call: Callable[[], object], sync: Callable[[], object], calls: int, ro
 
 
 def measured(subject: Subject, name: str, version: str, file: str) -> int:
-    """Write the figures of all rows, as JSON, after each group; what a group can't do is told in its place."""
+    """Measure all groups of rows, and write the figures after each of them.
+
+    Args:
+        subject: makes what is measured.
+        name: its module.
+        version: its version.
+        file: where the figures are written, as JSON; what a group can't do is told in its place.
+
+    Returns:
+        The exit code, 0.
+    """
     figures: Figures = {"module": name, "version": version}
     for group in CALLS:
         try:
@@ -122,6 +142,6 @@ class Gather:
         return total
 
 
-def apart(found: Array, wanted: Array) -> Figures:
+def apart(computed: Array, wanted: Array) -> Figures:
     """How far a gradient is from what it should be, as a part of the greatest."""
-    return {"gradient off by": float(np.abs(found.astype(np.float64) - wanted).max() / np.abs(wanted).max())}
+    return {"gradient off by": float(np.abs(computed.astype(np.float64) - wanted).max() / np.abs(wanted).max())}

@@ -52,10 +52,10 @@ def recurrence(arch: str) -> Record:
 def main(arch: str) -> int:
     """Print findings; 0 if the results are the reference's to the bit."""
     print(inspection.probe(arch))
-    found, wanted = recurrence(arch), recurrence("reference")
-    same = {key: found[key].tobytes() == wanted[key].tobytes() for key in ("values", "gradients")}
-    print("seconds", found["seconds"])
-    print("same bits", same, "total", found["total"], "against", wanted["total"])
+    measured, wanted = recurrence(arch), recurrence("reference")
+    same = {key: measured[key].tobytes() == wanted[key].tobytes() for key in ("values", "gradients")}
+    print("seconds", measured["seconds"])
+    print("same bits", same, "total", measured["total"], "against", wanted["total"])
     return int(not all(same.values()))
 
 

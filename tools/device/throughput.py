@@ -114,13 +114,13 @@ def blocks(arch: str) -> Record:
         return {}
     from adstack.backends.cuda import building
 
-    found, usual = {}, building.THREADS
+    milliseconds, usual = {}, building.THREADS
     for threads in (64, 256):
         building.THREADS = threads  # type: ignore[misc]
         rows, _ = Language(arch, {}).recurrence()
-        found[str(threads)] = {row: 1e3 * timed(call, qd.sync, 20) for row, call in rows.items()}
+        milliseconds[str(threads)] = {row: 1e3 * timed(call, qd.sync, 20) for row, call in rows.items()}
     building.THREADS = usual  # type: ignore[misc]
-    return found
+    return milliseconds
 
 
 def main(arch: str, file: str, module: str = "") -> int:

@@ -6,6 +6,7 @@ Exits with 1 if a change survives, with 2 if the tests fail without any change.
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import json
 import os
@@ -34,7 +35,9 @@ def chosen(rows: str, only: tuple[str, ...], everything: Sequence[Wrong]) -> lis
     names = list(dict.fromkeys(mutant.row for mutant in everything))
     unknown = [name for name in only if not fnmatch.filter(names, name)]
     if unknown:
-        raise click.BadParameter(f"there is no row {unknown[0]!r}; there are {', '.join(names)}")
+        near = fnmatch.filter(names, f"*{unknown[0]}*")[:3] or difflib.get_close_matches(unknown[0], names, cutoff=0.4)
+        advice = f"; near ones are {', '.join(near)}" if near else ""
+        raise click.BadParameter(f"none of {len(names)} rows is {unknown[0]!r}{advice}; `*` stands for anything")
     first = names if rows == "all" else names[: int(rows)]
     wanted = {name for pattern in only for name in fnmatch.filter(names, pattern)} if only else {*first}
     return [mutant for mutant in everything if mutant.row in wanted]

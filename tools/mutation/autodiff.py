@@ -24,6 +24,7 @@ TESTS: Final = (
     "analysis/test_accumulation",
     "analysis/test_uniformity",
     "transforms/test_hold",
+    "transforms/test_gather",
     "transforms/math/test_lower",
     "interpreter/test_ordered",
     "autodiff/test_*",
@@ -37,8 +38,12 @@ LIKELY: Final = {
     "ir/scalar_ops.py*": ("ir/test_derivatives",),
     "derivative of *": ("ir/test_derivatives",),
     "analysis/accumulation.py*": ("analysis/test_accumulation",),
+    "analysis/exclusivity.py*": ("analysis/test_accumulation",),
+    "analysis/reductions.py*": ("analysis/test_accumulation",),
     "analysis/uniformity.py*": ("analysis/test_uniformity",),
+    "analysis/subscripts.py*": ("analysis/test_accumulation",),
     "transforms/loops/hold.py*": ("transforms/test_hold",),
+    "transforms/tasks/gather*.py*": ("transforms/test_gather",),
     "transforms/math/lower.py*": ("transforms/math/test_lower",),
     "interpreter/ordered.py*": ("interpreter/test_ordered",),
     "gradients/memory/undo.py*": ("gradients/test_undo",),
@@ -102,9 +107,9 @@ def _problem(edit: Edit, reference: Path) -> str:
     return ""
 
 
-def mutants_of(found: list[Edit]) -> list[Mutant]:
+def mutants_of(edits: list[Edit]) -> list[Mutant]:
     """What makes the edits in a process."""
-    return [Mutant(edit.row, edit.change, patch(edit, REFERENCE)) for edit in found]
+    return [Mutant(edit.row, edit.change, patch(edit, REFERENCE)) for edit in edits]
 
 
 def order(hints: Mapping[tuple[str, str], str]) -> Callable[[pytest.Item, Wrong], int]:

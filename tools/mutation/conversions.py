@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir import arithmetic, types
 from adstack.ir.ops import TABLE
-from adstack.ir.types import DType, f32, i32, u1, u8
+from adstack.ir.types import Array, DType, f32, i32, u1, u8
 
-Array = npt.NDArray[Any]
 Cast = Callable[[DType, Array], Array]
 Function: TypeAlias = Callable[..., Any]
 """A function that stands in the place of another."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.ir.opdef import CLASSES, OpDef, exact
 from adstack.ir.ops import ATOMICS, TABLE, AtomicKind
-from adstack.ir.types import DType
+from adstack.ir.types import Array, DType
 
 from . import conversions
-
-Array = npt.NDArray[Any]
 
 __all__ = ["Mutant", "mutants"]
 

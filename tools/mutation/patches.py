@@ -12,7 +12,6 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from adstack.ir.derivatives import RULES
 from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
 
@@ -75,5 +74,3 @@ def _redefine(module: object, name: str, old: OpDef, new: OpDef) -> None:
         object.__setattr__(old, attribute.name, getattr(new, attribute.name))
     setattr(module, name, old)
     TABLE[old.name] = old
-    if old.pulls:
-        RULES[old.name] = old.pulls

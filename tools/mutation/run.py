@@ -102,7 +102,7 @@ def speaks_of(item: pytest.Item, mutant: Wrong) -> int:
 
 
 def judged(
-    found: Iterable[Mutant],
+    mutants: Iterable[Mutant],
     jobs: int,
     tell: Callable[[Verdict], None],
     folder: Path,
@@ -117,7 +117,7 @@ def judged(
     files = [str(path) for path in _files(folder, tests)]
     options = ["-q", "--timeout=0", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={folder}"]
     with _Silence():
-        status = pytest.main([*options, *files], plugins=[_Session(found, jobs, tell, order)])
+        status = pytest.main([*options, *files], plugins=[_Session(mutants, jobs, tell, order)])
     if status != pytest.ExitCode.OK:
         raise RuntimeError(f"the tests can't be collected: pytest ended with {int(status)}")
 
@@ -136,8 +136,8 @@ def _warm() -> None:
 class _Session:
     """A pytest plugin that runs the collected tests once per change, each time in a fork."""
 
-    def __init__(self, found: Iterable[Mutant], jobs: int, tell: Callable[[Verdict], None], order: Order) -> None:
-        self.waiting: Iterator[Mutant] = iter(found)
+    def __init__(self, mutants: Iterable[Mutant], jobs: int, tell: Callable[[Verdict], None], order: Order) -> None:
+        self.waiting: Iterator[Mutant] = iter(mutants)
         self.jobs, self.tell, self.order = jobs, tell, order
         self.running: dict[Connection, tuple[Mutant, ForkProcess, float]] = {}
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.ir.ops import STACK_ALLOCA, STACK_GET, STACK_OPS, STACK_PUT
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, StackType, i64
 from adstack.runtime.adstacks.layout import TaskHeap
@@ -28,7 +29,7 @@ from .overflow import record_overflow
 
 __all__ = ["COUNTED_OPS", "allocate", "counted_stacks", "get", "put", "slot_of"]
 
-COUNTED_OPS = ("stack.put", "stack.get")
+COUNTED_OPS = (STACK_PUT, STACK_GET)
 """The ops of a stack of this kind; the others belong to the machine with a counter and adjoints."""
 
 
@@ -39,8 +40,8 @@ def counted_stacks(body: Region, layout: TaskHeap | None = None) -> dict[Value, 
         body: of a task.
         layout: of the adstack heap; stacks that are not in it are grouped by their capacity.
     """
-    others = ("stack.alloca", *COUNTED_OPS)
-    machines = {op.operands[0] for op in body.walk() if op.name.startswith("stack.") and op.name not in others}
+    others = (STACK_ALLOCA, *COUNTED_OPS)
+    machines = {op.operands[0] for op in body.walk() if op.opdef in STACK_OPS and op.opdef not in others}
     stacks: dict[Value, tuple[Op, ...]] = {}
     work = [body]
     while work:
@@ -48,9 +49,9 @@ def counted_stacks(body: Region, layout: TaskHeap | None = None) -> dict[Value, 
         groups: dict[object, list[Op]] = {}
         for op in region.ops:
             work += op.regions
-            if op.name == "stack.alloca" and op.result not in machines:
-                known = layout is not None and op.result in layout.slots
-                key = layout.group_of(op.result) if layout is not None and known else op.operands[0]
+            if op.opdef is STACK_ALLOCA and op.result not in machines:
+                in_heap = layout is not None and op.result in layout.slots
+                key = layout.group_of(op.result) if layout is not None and in_heap else op.operands[0]
                 groups.setdefault(key, []).append(op)
         for ops in groups.values():
             stacks.update((op.result, tuple(ops)) for op in ops)

@@ -15,9 +15,9 @@ __all__ = ["framed"]
 def framed(program: Program, task: Task) -> Placement | None:
     """Where the adstacks of a task are in a frame; None if it has none."""
     heap = heap_of(task)
-    known = {} if heap is None else heap.slots
+    heap_slots = {} if heap is None else heap.slots
     for stack, group in counted_stacks(task.body).items():
-        if stack not in known:
+        if stack not in heap_slots:
             raise _unknown(program, task, group[0])
     if heap is None:
         return None

@@ -7,6 +7,17 @@ the C heap when the stack is made, and given back when it is made anew or the fu
 from __future__ import annotations
 
 from adstack.backends.shared.sites import Site
+from adstack.ir.ops import (
+    STACK_ACC_ADJOINT,
+    STACK_ALLOCA,
+    STACK_CLAIM,
+    STACK_GET,
+    STACK_LOAD_TOP,
+    STACK_LOAD_TOP_ADJ,
+    STACK_POP,
+    STACK_PUSH,
+    STACK_PUT,
+)
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, StackType
 
@@ -21,7 +32,7 @@ from .overflow import record_overflow
 __all__: list[str] = []
 
 
-@handles("stack.alloca")
+@handles(STACK_ALLOCA)
 def _alloca(e: RegionEmitter, op: Op) -> None:
     group = e.stack_groups.get(op.result)
     if group is not None:
@@ -43,7 +54,7 @@ def _alloca(e: RegionEmitter, op: Op) -> None:
     e.stacks[op.result] = stack
 
 
-@handles("stack.claim")
+@handles(STACK_CLAIM)
 def _claim(e: RegionEmitter, op: Op) -> None:
     if e.rows is not None and e.rows.words is not None:
         e.target.claim(e, op, e.rows.words)
@@ -80,7 +91,7 @@ def _at(e: RegionEmitter, stack: MachineStack, pointer: str, index: str) -> str:
     return e.w.let(f"getelementptr {memory_type(stack.dtype)}, ptr {base}, i64 {index}")
 
 
-@handles("stack.push")
+@handles(STACK_PUSH)
 def _push(e: RegionEmitter, op: Op) -> None:
     stack, value = _stack(e, op), op.operands[1]
     ty, size = memory_type(stack.dtype), stack.dtype.size
@@ -104,7 +115,7 @@ def _zero(dtype: DType) -> str:
     return "0.0" if dtype.is_float else "0"
 
 
-@handles("stack.pop")
+@handles(STACK_POP)
 def _pop(e: RegionEmitter, op: Op) -> None:
     stack = _stack(e, op)
     depth = _load(e, stack.count)
@@ -122,17 +133,17 @@ def _read(e: RegionEmitter, op: Op, pointer: str) -> None:
     e.bind(op.result, from_memory(e, name, stack.dtype, 1))
 
 
-@handles("stack.load_top")
+@handles(STACK_LOAD_TOP)
 def _load_top(e: RegionEmitter, op: Op) -> None:
     _read(e, op, _stack(e, op).primal)
 
 
-@handles("stack.load_top_adj")
+@handles(STACK_LOAD_TOP_ADJ)
 def _load_top_adj(e: RegionEmitter, op: Op) -> None:
     _read(e, op, _stack(e, op).adjoint)
 
 
-@handles("stack.acc_adjoint")
+@handles(STACK_ACC_ADJOINT)
 def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
     stack = _stack(e, op)
     ty = memory_type(stack.dtype)
@@ -147,11 +158,11 @@ def _acc_adjoint(e: RegionEmitter, op: Op) -> None:
     e.enter(after)
 
 
-@handles("stack.put")
+@handles(STACK_PUT)
 def _put(e: RegionEmitter, op: Op) -> None:
     put(e, op, e.counted[op.operands[0]])
 
 
-@handles("stack.get")
+@handles(STACK_GET)
 def _get(e: RegionEmitter, op: Op) -> None:
     get(e, op, e.counted[op.operands[0]])

@@ -38,6 +38,7 @@ class TaskFrame:
         array_limit: what local arrays may take of the frame, in bytes.
         read_only: names of the places that no iteration writes to, where the target gains from knowing them.
         in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
+        note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
     """
 
     name: str
@@ -61,6 +62,7 @@ class TaskFrame:
     array_limit: int = 0
     read_only: frozenset[str] = frozenset()
     in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
+    note_bytes: int = 0
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adstack.ir.ops import STACK_ALLOCA
 from adstack.ir.structure import Program, Task
 from adstack.runtime.adstacks.layout import TaskHeap
 
@@ -49,7 +50,7 @@ class Words:
 
 def heap_of(task: Task) -> TaskHeap | None:
     """Its adstacks in the heap, if it has any."""
-    if not any(op.name == "stack.alloca" for op in task.body.walk()):
+    if not any(op.opdef is STACK_ALLOCA for op in task.body.walk()):
         return None
     heap = TaskHeap.of(task)
     return heap if heap.groups else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.analysis.cold_paths import has_cold_path
+from adstack.ir.ops import CALL
 from adstack.ir.structure import Function, Op
 
 from ..text.writer import Writer, any_of, return_values, type_text
@@ -14,7 +15,7 @@ from .region import FastPath, RegionEmitter, handles
 __all__: list[str] = []
 
 
-@handles("call")
+@handles(CALL)
 def _call(e: RegionEmitter, op: Op) -> None:
     width = max((e.width(v) for v in op.operands), default=1)
     symbol, types = _symbol_of(e.module, op.attrs["function"], width, fast=e.fast_path is not None)

@@ -61,6 +61,10 @@ class Module:
             if inline is not None:
                 self._inlined[symbol] = inline
 
+    def constant(self, symbol: str, text: str) -> None:
+        """Add a constant: its type and its value."""
+        self._definitions.append(f"{symbol} = internal constant {text}")
+
     def once(self, key: tuple[str, object], text: Callable[[str], str]) -> str:
         """The symbol of a function that is made of something in some way; `text(symbol)` writes it, once."""
         if key not in self.cold:

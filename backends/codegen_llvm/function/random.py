@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, f32, f64, i64, u64
 
@@ -16,7 +17,7 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _FRACTION_BITS = {16: 11, 32: 24, 64: 53}
 
 
-@handles("random")
+@handles(RANDOM)
 def _random(e: RegionEmitter, op: Op) -> None:
     """One block of Philox4x32-10 per number drawn."""
     number = _next_number(e)

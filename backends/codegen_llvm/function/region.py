@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adstack.analysis.strides import Strides
+from adstack.ir.opdef import OpDef
+from adstack.ir.scalar_ops import CONST, DIV
 from adstack.ir.structure import Op, Region, Value
 
 from ..text.scalar_ops import emit
@@ -24,14 +26,14 @@ __all__ = ["HANDLERS", "FastPath", "RegionEmitter", "handles"]
 
 Handler = Callable[["RegionEmitter", Op], None]
 
-HANDLERS: dict[str, Handler] = {}
+HANDLERS: dict[OpDef, Handler] = {}
 
 
-def handles(name: str) -> Callable[[Handler], Handler]:
-    """Decorator: this function emits the op of that name."""
+def handles(row: OpDef) -> Callable[[Handler], Handler]:
+    """Decorator: this function emits the ops of that row."""
 
     def register(handler: Handler) -> Handler:
-        HANDLERS[name] = handler
+        HANDLERS[row] = handler
         return handler
 
     return register
@@ -112,7 +114,7 @@ class RegionEmitter(FunctionWriter):
         return region.terminator.operands
 
     def op(self, op: Op) -> None:
-        handler = HANDLERS.get(op.name)
+        handler = HANDLERS.get(op.opdef)
         if handler is not None:
             handler(self, op)
         else:
@@ -126,7 +128,7 @@ class RegionEmitter(FunctionWriter):
         width = max((self.width(v) for v in op.operands), default=1)
         types = tuple(v.dtype for v in op.operands)
         args = tuple(self.at(v, width) for v in op.operands)
-        if op.name == "div" and width == 1:
+        if op.opdef is DIV and width == 1:
             quotient = self.target.divide(self, op.result.dtype, *args)
             if quotient is not None:
                 self.bind(op.result, quotient)
@@ -134,6 +136,6 @@ class RegionEmitter(FunctionWriter):
         self.bind(op.result, emit(self.w, width, op.name, op.result.dtype, types, args))
 
 
-@handles("const")
+@handles(CONST)
 def _const(e: RegionEmitter, op: Op) -> None:
     e.constant(op.result, op.attrs["value"])

@@ -81,14 +81,14 @@ class FunctionWriter(BlockWriter):
 
     def scalar(self, value: Value) -> str:
         """The operand for a uniform value."""
-        known = self._constants.get(value)
-        return known if known is not None else self._names[value]
+        constant = self._constants.get(value)
+        return constant if constant is not None else self._names[value]
 
     def vector(self, value: Value) -> str:
         """The operand for a value with one element per lane."""
-        known = self._constants.get(value)
-        if known is not None:
-            return self.repeated(known, value.dtype)
+        constant = self._constants.get(value)
+        if constant is not None:
+            return self.repeated(constant, value.dtype)
         name = self._names[value]
         return name if self.lanes == 1 or value in self.varying else self.splat(name, value.dtype)
 
@@ -119,8 +119,8 @@ class FunctionWriter(BlockWriter):
 
     def extent(self, place: Place, axis: int, width: int) -> str:
         """An extent of a place as i64."""
-        known = place.shape[axis]
-        if known is not None:
-            return self.w.constant(known, i64, width)
+        length = place.shape[axis]
+        if length is not None:
+            return self.w.constant(length, i64, width)
         name = self.frame.extents[place.name, axis]
         return name if width == 1 else self.splat(name, i64)

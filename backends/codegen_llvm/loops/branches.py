@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.analysis.cold_paths import LONG, hot_side
+from adstack.ir.ops import CALL, IF
 from adstack.ir.structure import Op, Region, Value
 
 from ..function.region import FastPath, RegionEmitter, handles
@@ -21,7 +22,7 @@ _SPECULATED = 8
 """Sides of at most so many pure ops run unconditionally: a jump costs more."""
 
 
-@handles("if")
+@handles(IF)
 def _if(e: RegionEmitter, op: Op) -> None:
     hot = hot_side(op) if e.fast_path is not None and e.task is None else None
     if hot is not None:
@@ -125,4 +126,4 @@ def _is_short(e: RegionEmitter, region: Region) -> bool:
 def _speculates(e: RegionEmitter, op: Op) -> bool:
     """Whether an op may run in lanes that do not take its side: it has no effects, can't trap, and costs little."""
     checked = e.task is not None and e.task.debug and op.opdef.trap is not None
-    return op.opdef.pure and op.name != "call" and not checked
+    return op.opdef.pure and op.opdef is not CALL and not checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adstack.analysis.uniformity import distances
+from adstack.ir.ops import FOR
 from adstack.ir.structure import Op, Value
 
 from ..function.phis import Phis
@@ -15,7 +16,7 @@ from .versioning import run_fast_version
 __all__: list[str] = []
 
 
-@handles("for")
+@handles(FOR)
 def _for(e: RegionEmitter, op: Op) -> None:
     lo, hi, *initial = op.operands
     (body,) = op.regions

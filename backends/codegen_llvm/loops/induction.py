@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adstack.analysis.induction import Induction as AffineInduction
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import DType, i64
 
@@ -42,7 +43,7 @@ class Induction(AffineInduction):
         op = self.definition(value)
         if op is None or e.is_constant(value):
             return e.scalar(value)
-        if op.name == "const":
+        if op.opdef is CONST:
             return e.w.constant(op.attrs["value"], value.dtype, 1)
         if value not in self._first:
             types = tuple(v.dtype for v in op.operands)

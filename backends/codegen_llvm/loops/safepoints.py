@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from adstack.analysis.loop_nests import loop_depth
+from adstack.ir.ops import FOR
 from adstack.ir.structure import Op
 
 from ..function.region import RegionEmitter
@@ -25,7 +26,7 @@ def polling_interval(e: RegionEmitter, loop: Op) -> int | None:
     if e.task is None or e.frame.poll is None:
         return None
     interval = _INTERVALS[min(loop_depth(loop), len(_INTERVALS) - 1)]
-    if loop.name == "for":
+    if loop.opdef is FOR:
         lo, hi = (e.known(v) for v in loop.operands[:2])
         if loop.operands[0].dtype.bits < 32 or (lo is not None and hi is not None and hi - lo <= interval):
             return None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adstack.analysis.scalar_promotion import promotable_updates
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op, Place
 
 from ..function.address import Address
@@ -66,7 +67,7 @@ def _load(e: RegionEmitter, loop: Op, updates: Sequence[Op]) -> Promoted:
     lo, hi, *_ = loop.operands
     ty, word = memory_type(place.dtype), "slt" if lo.dtype.is_signed else "ult"
     for op in loop.regions[0].ops:
-        if op.name == "const":  # the indices may be constants of the body
+        if op.opdef is CONST:  # the indices may be constants of the body
             e.op(op)
     slot = e.frame.slot(ty, 8)
     runs = e.w.let(f"icmp {word} {type_text(lo.dtype, 1)} {e.scalar(lo)}, {e.scalar(hi)}")

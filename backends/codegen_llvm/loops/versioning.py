@@ -43,7 +43,7 @@ def run_fast_version(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str
     if version is None:
         return list(start)
     induction = Induction(e, op)
-    slots = dict.fromkeys((o.operands[0], o.operands[1]) for o in op.regions[0].walk() if o.name in COUNTED_OPS)
+    slots = dict.fromkeys((o.operands[0], o.operands[1]) for o in op.regions[0].walk() if o.opdef in COUNTED_OPS)
     if any(induction.step(index) is None for _, index in slots):
         return list(start)
     return _FastVersion(e, op, version, induction, list(slots)).loop(start)

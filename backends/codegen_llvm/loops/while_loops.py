@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.ir.ops import WHILE
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import u1
 
@@ -14,7 +15,7 @@ from .safepoints import count_down, start_countdown
 __all__: list[str] = []
 
 
-@handles("while")
+@handles(WHILE)
 def _while(e: RegionEmitter, op: Op) -> None:
     condition, body = op.regions
     if e.is_varying(condition.terminator.operands[0]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, SHAPE, STORE
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
@@ -14,7 +15,7 @@ from ..safety.guards import guarded
 from ..text.writer import scalar_type, type_text
 from .thread_heap import room
 
-__all__ = ["address_of", "last_lane", "memory_type", "read", "write"]
+__all__ = ["address_kind", "address_of", "last_lane", "memory_type", "read", "write"]
 
 
 def memory_type(dtype: DType) -> str:
@@ -24,17 +25,22 @@ def memory_type(dtype: DType) -> str:
 
 def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbounds: bool = True) -> Address:
     """The element of a place, in row-major order; say so if the indices may be out of bounds."""
-    base = e.frame.pointers[place.name]
-    if not any(e.is_varying(v) for v in indices):
-        return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
-    if e.strides is not None and e.strides.contiguous(place, indices):
-        first = _offset(e, place, indices, 1)
+    base, kind = e.frame.pointers[place.name], address_kind(e, place, indices)
+    if kind != "many":
         # the index of a first lane that does not run may be out of bounds
-        return Address("run", _step(e, base, place.dtype, first, inbounds=e.mask is None))
+        inbounds = inbounds if kind == "one" else e.mask is None
+        return Address(kind, _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
     offsets = _offset(e, place, indices, e.lanes)
     ty = memory_type(place.dtype)
     vector = type_text(i64, e.lanes)
     return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+
+
+def address_kind(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> str:
+    """Which elements the lanes access (see `Address`)."""
+    if not any(e.is_varying(v) for v in indices):
+        return "one"
+    return "run" if e.strides is not None and e.strides.contiguous(place, indices) else "many"
 
 
 def _step(e: RegionEmitter, base: str, dtype: DType, offset: str, *, inbounds: bool) -> str:
@@ -70,14 +76,14 @@ def vector_memory_type(e: RegionEmitter, dtype: DType) -> str:
     return f"<{e.lanes} x {memory_type(dtype)}>"
 
 
-@handles("shape")
+@handles(SHAPE)
 def _shape(e: RegionEmitter, op: Op) -> None:
     extent = e.extent(op.attrs["place"], op.attrs["axis"], 1)
     bits = op.result.dtype.bits
     e.bind(op.result, extent if bits == 64 else e.w.let(f"trunc i64 {extent} to i{bits}"))
 
 
-@handles("load")
+@handles(LOAD)
 def _load(e: RegionEmitter, op: Op) -> None:
     check_bounds(e, op, op.attrs["place"], op.operands)
     _bind_read(e, op, guarded(e, op, lambda: _loaded(e, op)))
@@ -136,7 +142,7 @@ def _suffix(e: RegionEmitter, dtype: DType) -> str:
     return f"v{e.lanes}{element}"
 
 
-@handles("store")
+@handles(STORE)
 def _store(e: RegionEmitter, op: Op) -> None:
     check_bounds(e, op, op.attrs["place"], op.operands[:-1])
     guarded(e, op, lambda: _stored(e, op))
@@ -177,7 +183,7 @@ def last_lane(e: RegionEmitter, value: Value) -> str:
     return e.w.let(f"extractelement {ty} {e.vector(value)}, {word} {lane}")
 
 
-@handles("array.alloc")
+@handles(ARRAY_ALLOC)
 def _array_alloc(e: RegionEmitter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, ArrayType)
@@ -208,14 +214,14 @@ def _element(e: RegionEmitter, op: Op) -> Address:
     return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
 
 
-@handles("array.load")
+@handles(ARRAY_LOAD)
 def _array_load(e: RegionEmitter, op: Op) -> None:
     dtype = op.result.dtype
     check_local_bounds(e, op)
     _bind_read(e, op, guarded(e, op, lambda: from_memory(e, read(e, _element(e, op), dtype), dtype, e.lanes)))
 
 
-@handles("array.store")
+@handles(ARRAY_STORE)
 def _array_store(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
     guarded(e, op, lambda: _array_stored(e, op))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.analysis.reductions import COMBINING, neutral
-from adstack.ir.ops import ATOMICS
+from adstack.ir.ops import ATOMIC, ATOMICS
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, u1
 
@@ -21,7 +21,7 @@ from ..safety.checks import check_bounds
 from ..safety.guards import guarded
 from ..text.scalar_ops import emit
 from ..text.writer import Writer, literal, scalar_type, type_text
-from .access import address_of, from_memory, memory_type, read, to_memory, write
+from .access import address_kind, address_of, from_memory, memory_type, read, to_memory, write
 from .joined import join, joins
 
 __all__ = ["combine", "identity", "reduced", "update"]
@@ -34,7 +34,7 @@ def identity(kind: str, dtype: DType) -> str:
     return literal(neutral(kind, dtype), dtype)
 
 
-@handles("atomic")
+@handles(ATOMIC)
 def _atomic(e: RegionEmitter, op: Op) -> None:
     gathered = e.reductions.get(op)
     if gathered is not None:
@@ -50,7 +50,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
         join(e, op, _forgetful)
         return
     check_bounds(e, op, place, indices)
-    old = guarded(e, op, lambda: _updated(e, op, indices, values))
+    old = guarded(e, op, lambda: _updated(e, op, indices, values), by_mask=_is_scattered(e, op, indices))
     if old is not None:
         e.bind(op.result, old)
 
@@ -62,17 +62,28 @@ def _forgetful(e: RegionEmitter, kind: str, pointer: str, dtype: DType, value: s
 
 def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequence[Value]) -> str | None:
     """Emit an atomic update; the old value, if it is used."""
-    address = address_of(e, op.attrs["place"], indices)
-    exclusive = e.exclusive.get(op) if e.frame.parallel else ""
+    address, exclusive = address_of(e, op.attrs["place"], indices), _exclusive(e, op)
     if exclusive == "":
         e.bind(op.result, _alone(e, op, address, values))
     elif exclusive is None:
         _shared(e, op, address, values)
-    elif op.attrs["sums"] != "own" and address.kind == "many" and not _are_distinct(e, op):
+    elif _is_scattered(e, op, indices):
         _scattered(e, op, address, values[0], exclusive)
     else:
         _either(e, op, exclusive, address, values)
     return e.at(op.result, e.width(op.result)) if op.result.uses else None
+
+
+def _exclusive(e: RegionEmitter, op: Op) -> str | None:
+    """Whether other threads keep off the element (i1): "" if they certainly do, None if they may not."""
+    return e.exclusive.get(op) if e.frame.parallel else ""
+
+
+def _is_scattered(e: RegionEmitter, op: Op, indices: Sequence[Value]) -> bool:
+    """Whether lanes update elements anywhere, of which they may share some, while other threads keep off them."""
+    if e.lanes == 1 or _exclusive(e, op) is None or op.attrs["sums"] == "own":
+        return False
+    return address_kind(e, op.attrs["place"], indices) == "many" and not _are_distinct(e, op)
 
 
 def _either(e: RegionEmitter, op: Op, exclusive: str, address: Address, values: Sequence[Value]) -> None:

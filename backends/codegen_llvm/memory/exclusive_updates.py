@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from adstack.analysis.exclusivity import by_place, may_overlap
 from adstack.analysis.loop_nests import contains_loop
 from adstack.analysis.manager import Analyses
+from adstack.ir.ops import LOAD
 from adstack.ir.structure import Op, Place, Region
 
 from ..function.region import RegionEmitter
@@ -24,7 +25,7 @@ def exclusive_atomics(e: RegionEmitter, body: Region, analyses: Analyses) -> dic
     Called between the header and the loop, where the i1s are computed.
     """
     touching = analyses.get(by_place, body)
-    written = [ops[0].attrs["place"] for ops in touching.values() if any(op.name != "load" for op in ops)]
+    written = [ops[0].attrs["place"] for ops in touching.values() if any(op.opdef is not LOAD for op in ops)]
     # one thread runs all iterations
     exclusive: dict[Op, str] = dict.fromkeys((op for op in body.walk() if op.attrs.get("sums") == "ordered"), "")
     for ops in touching.values():

@@ -40,9 +40,9 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
     e.joined.update(run[1:])
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     addresses = [address_of(e, o.attrs["place"], indices_of(o), inbounds=False).name for o in run]
-    whole, apart, after = e.label("whole"), e.label("apart"), e.label("joined")
-    e.split(_agree(e, run, addresses), whole, apart)
-    e.enter(whole)
+    together, apart, after = e.label("whole"), e.label("apart"), e.label("joined")
+    e.split(_agree(e, run, addresses), together, apart)
+    e.enter(together)
     sums = e.target.totals(e, kind, dtype, [e.scalar(o.operands[-1]) for o in run])
     for start in range(0, len(run), e.target.together):
         end = start + e.target.together

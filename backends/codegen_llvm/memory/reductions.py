@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adstack.analysis.exclusivity import may_overlap
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op, Place, Region, Value
 
 from ..function.region import RegionEmitter
@@ -105,7 +106,7 @@ class Reductions:
         """Before the loops: compute the addresses, and whether they are apart from everything else."""
         indices = {v for op in self.ops for v in op.operands[:-1]}
         for op in body.walk():
-            if op.name == "const" and op.result in indices:
+            if op.opdef is CONST and op.result in indices:
                 e.op(op)
         for op in self.ops:
             place: Place = op.attrs["place"]

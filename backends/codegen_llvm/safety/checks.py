@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from adstack.backends.shared.sites import Site
+from adstack.backends.shared.sites import Site, local_site
 from adstack.ir import arithmetic
-from adstack.ir.ops import TABLE
+from adstack.ir.ops import ASSERT, PRINT, TABLE
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
@@ -41,7 +41,7 @@ def check_local_bounds(e: RegionEmitter, op: Op) -> None:
     length = array.type.length
     width = e.width(index)
     bad = _outside(e, [index], [e.w.constant(length, i64, width)], width)
-    refuse(e, Site("local", str(length), op.loc, (index.dtype,)), bad, width, [index])
+    refuse(e, local_site(array, length, op.loc, (index.dtype,)), bad, width, [index])
 
 
 def _outside(e: RegionEmitter, indices: Sequence[Value], extents: Sequence[str], width: int) -> str:
@@ -60,7 +60,7 @@ def _with_trap(e: RegionEmitter, op: Op) -> None:
     e.pure(op)
 
 
-HANDLERS.update((name, _with_trap) for name, row in TABLE.items() if row.trap is not None)
+HANDLERS.update((row, _with_trap) for row in TABLE.values() if row.trap is not None)
 
 
 def _check_trap(e: RegionEmitter, op: Op) -> None:
@@ -83,7 +83,7 @@ _TRAPS: dict[Callable[..., object], Callable[[DType], tuple[str, int] | None]] =
 """What is an error of an op's second operand: how it compares, and with what."""
 
 
-@handles("assert")
+@handles(ASSERT)
 def _assert(e: RegionEmitter, op: Op) -> None:
     if not e.frame.debug:
         return
@@ -164,7 +164,7 @@ def _widening(dtype: DType) -> str:
     return "sext" if dtype.kind == "i" else "zext"
 
 
-@handles("print")
+@handles(PRINT)
 def _print(e: RegionEmitter, op: Op) -> None:
     site = Site("print", "", op.loc, tuple(v.dtype for v in op.operands), op.attrs["parts"])
     number = e.frame.site(site)

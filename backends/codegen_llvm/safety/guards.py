@@ -7,9 +7,12 @@ has a mask, from which a branch that is hardly ever taken removes lanes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from typing import Final
 
-from adstack.backends.shared.sites import Site
+from adstack.backends.shared.sites import Site, local_site
+from adstack.ir.ops import ATOMIC
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
@@ -18,7 +21,7 @@ from ..function.target import HOST
 from ..text.writer import Writer, scalar_type, type_text
 from .checks import first_lane, numbered, record
 
-__all__ = ["guarded", "is_guarded", "is_inside", "when_inside"]
+__all__ = ["guarded", "is_guarded", "is_inside", "open_notes", "record_notes", "when_inside"]
 
 Access = Callable[[], str | None]
 """Emits an access; gives the name of what it read, in the form that the op's result has, if anybody wants it."""
@@ -35,8 +38,8 @@ def _axes(e: RegionEmitter, op: Op) -> list[int]:
     return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
 
 
-def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
-    """An access, which gives 0 and does nothing where it is outside."""
+def guarded(e: RegionEmitter, op: Op, access: Access, *, by_mask: bool = False) -> str | None:
+    """An access, which gives 0 and does nothing where it is outside; `by_mask` says that a mask costs it nothing."""
     if not is_guarded(e, op):
         return access()
     width = max(e.width(v) for v in _guarded_indices(e, op))
@@ -44,7 +47,7 @@ def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
     if width == 1:
         return _either(e, op, bad, bad, 1, access, lambda: None)
     running = e.within(bad)
-    if e.mask is None and (op.name == "atomic" or _is_run(e, op)):
+    if e.mask is None and not by_mask and (op.opdef is ATOMIC or _is_run(e, op)):
         twin = lambda: _among(e, op, e.flip(bad), access)  # noqa: E731
         return _either(e, op, e.any(running), running, width, access, twin)
     return _among(e, op, _inside(e, op, bad, running), access)
@@ -52,15 +55,16 @@ def guarded(e: RegionEmitter, op: Op, access: Access) -> str | None:
 
 def _inside(e: RegionEmitter, op: Op, bad: str, running: str) -> str:
     """The mask of the running lanes that are in bounds: a branch that is hardly ever taken removes the others."""
-    fail, after, before = e.label("outside"), e.label("guarded"), e.block
-    e.split(e.any(running), fail, after, unlikely=True)
+    some, fail, after = e.within(e.flip(bad)), e.label("outside"), e.label("guarded")
+    failing = e.any(running)
+    if e.mask is None:  # compared once, the other way round
+        failing = e.w.let(f"icmp ne i{e.lanes} {_word(e, some)}, -1")
+    e.split(failing, fail, after, unlikely=True)
     e.enter(fail)
-    _report(e, op, running, e.lanes)
-    some, there = e.within(e.flip(bad)), e.block
+    _report(e, op, running if e.mask is not None else e.flip(some), e.lanes)
     e.jump(after)
     e.enter(after)
-    usual = e.mask or e.w.constant(True, u1, e.lanes)
-    return e.w.let(f"phi {e.mask_type} [ {some}, %{there} ], [ {usual}, %{before} ]")
+    return some
 
 
 def _is_run(e: RegionEmitter, op: Op) -> bool:
@@ -145,7 +149,7 @@ def _among(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
     with e.masked(inside):
         name = access()
     e.missing = outer
-    if name is None or op.name != "atomic":
+    if name is None or op.opdef is not ATOMIC:
         return name  # what is loaded for lanes that do not run is 0
     return e.choose(inside, name, "zeroinitializer", op.result.dtype)
 
@@ -153,47 +157,98 @@ def _among(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
 def _report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
     """Record the first lane of a mask, or the first that runs, if it is no mask."""
     indices = _indices(op)
-    types, told = tuple(v.dtype for v in indices), list[str]()
+    types, limits = tuple(v.dtype for v in indices), list[str]()
     place: Place | None = op.attrs.get("place")
     if place is None:
-        site = Site("local", str(_length(op)), op.loc, types)
+        site = local_site(op.operands[0], _length(op), op.loc, types)
     else:
-        told = _extents(e, op) if None in place.shape else told
-        site = Site("bounds", "", op.loc, (*types, *[i64] * len(told)), place=place)
+        limits = _extents(e, op) if None in place.shape else limits
+        site = Site("bounds", "", op.loc, (*types, *[i64] * len(limits)), place=place)
     number, values = numbered(e, site), (*e.frame.indices, *indices)
     mask = bad if width > 1 else e.mask or (e.w.constant(True, u1, e.lanes) if e.lanes > 1 else "")
     if e.target is HOST:
-        _call(e, number, mask, values, told)
+        _note(e, number, mask, values, limits)
     else:
-        record(e, str(number), first_lane(e, mask) if mask else "0", values, told)
+        record(e, str(number), first_lane(e, mask) if mask else "0", values, limits)
 
 
-def _call(e: RegionEmitter, number: int, mask: str, values: Sequence[Value], told: Sequence[str]) -> None:
-    """Record by a call of a cold function, as there are many such places, and hardly any of them is ever reached."""
-    forms = [e.form(v) for v in values]
-    key = "outside", (e.lanes, tuple((v.dtype, e.width(v)) for v in values), len(told))
-    symbol = e.module.once(key, lambda symbol: _recorder(e, symbol, values, len(told)))
-    args = ["ptr %errors", f"i64 {number}", *([f"{e.mask_type} {mask}"] if mask else [])]
-    args += [f"{form} {e.at(v, e.width(v))}" for form, v in zip(forms, values, strict=True)]
-    e.w.do(f"call void @{symbol}({', '.join([*args, *(f'i64 {word}' for word in told)])})")
+def _note(e: RegionEmitter, number: int, mask: str, values: Sequence[Value], limits: Sequence[str]) -> None:
+    """Note what is to be recorded when the function ends: stores alone, as a call here would make all registers live
+    across it be saved and loaded again, at each of many such places.
+    """
+    key = "outside", (e.lanes, tuple((v.dtype, e.width(v)) for v in values), len(limits))
+    symbol = e.module.once(key, lambda symbol: _recorder(e, symbol, values, len(limits)))
+    note = e.w.let(f"load ptr, ptr {_NEXT}, align 8")
+    site = f"@{symbol}.site{number}"
+    e.module.constant(site, f"{{ ptr, i64 }} {{ ptr @{symbol}, i64 {number} }}")
+    e.w.do(f"store ptr {site}, ptr {note}, align 8")
+    names = [*([_word(e, mask)] if mask else []), *(e.at(v, e.width(v)) for v in values), *limits]
+    places = _places(e, values, len(limits))
+    for (ty, offset), name in zip(places, names, strict=True):
+        e.w.do(f"store {ty} {name}, ptr {e.w.let(f'getelementptr i8, ptr {note}, i64 {offset}')}, align 8")
+    e.w.do(f"store ptr {_LATER}, ptr {_NEXT}, align 8")
+    e.frame.note_bytes = max(e.frame.note_bytes, places[-1][1] + 2 * e.lanes * i64.size)
 
 
-def _recorder(outer: RegionEmitter, symbol: str, values: Sequence[Value], told: int) -> str:
-    """The function that records such values."""
+_FIRST: Final = "%outside.first"
+_LATER: Final = "%outside.later"
+_NEXT: Final = "%outside.next"
+"""What is noted of the first access outside, and of later ones, which nobody looks at; where the next note goes."""
+
+
+def open_notes(e: RegionEmitter) -> list[str]:
+    """The lines of the entry block that make room for notes, if any are taken."""
+    size = e.frame.note_bytes
+    slots = [f"  {name} = alloca [{size} x i8], align 64" for name in (_FIRST, _LATER)]
+    slots += [f"  {_NEXT} = alloca ptr, align 8", f"  store ptr {_FIRST}, ptr {_NEXT}, align 8"]
+    return [*slots, f"  store ptr null, ptr {_FIRST}, align 8"] if size else []
+
+
+def record_notes(e: RegionEmitter) -> None:
+    """Where the function ends: record the first access outside that was noted."""
+    if not e.frame.note_bytes:
+        return
+    site = e.w.let(f"load ptr, ptr {_FIRST}, align 8")
+    some, none = e.label("noted"), e.label("unnoted")
+    e.split(e.w.let(f"icmp ne ptr {site}, null"), some, none, unlikely=True)
+    e.enter(some)
+    recorder = e.w.let(f"load ptr, ptr {site}, align 8")
+    number = e.w.let(f"load i64, ptr {e.w.let(f'getelementptr i64, ptr {site}, i64 1')}, align 8")
+    e.w.do(f"call void {recorder}(ptr %errors, i64 {number}, ptr nocapture {_FIRST})")
+    e.jump(none)
+    e.enter(none)
+
+
+def _word(e: RegionEmitter, mask: str) -> str:
+    return e.w.let(f"bitcast {e.mask_type} {mask} to i{e.lanes}")
+
+
+def _places(e: RegionEmitter, values: Sequence[Value], words: int) -> list[tuple[str, int]]:
+    """Types and offsets in bytes of what stands in a note after its site: the mask, the values, and other words."""
+    types = [*([f"i{e.lanes}"] if e.lanes > 1 else []), *map(e.form, values), *["i64"] * words]
+    sizes = [*([16] if e.lanes > 1 else []), *(e.width(v) * i64.size for v in values), *[8] * words]
+    return list(zip(types, itertools.accumulate(sizes, initial=8), strict=False))
+
+
+def _recorder(outer: RegionEmitter, symbol: str, values: Sequence[Value], words: int) -> str:
+    """The function that records what such a note says."""
     inner = [Value(v.type) for v in values]
     varying = {v for v, was in zip(inner, values, strict=True) if outer.is_varying(was)}
     e = RegionEmitter(outer.module, Writer(), outer.lanes, varying)
     e.task, e.target = outer.task, outer.target
-    params = ["ptr %errors", "i64 %site", *([f"{e.mask_type} %mask"] if e.lanes > 1 else [])]
-    for k, v in enumerate(inner):
-        e.bind(v, f"%p{k}")
-        params.append(f"{e.form(v)} %p{k}")
-    words = [f"%w{k}" for k in range(told)]
-    record(e, "%site", first_lane(e, "%mask") if e.lanes > 1 else "0", inner, words)
+    names = [_read(e, ty, offset) for ty, offset in _places(e, inner, words)]
+    mask = e.w.let(f"bitcast i{e.lanes} {names.pop(0)} to {e.mask_type}") if e.lanes > 1 else ""
+    for v, name in zip(inner, names, strict=False):
+        e.bind(v, name)
+    record(e, "%site", first_lane(e, mask) if mask else "0", inner, names[len(inner) :])
     e.w.do("ret void")
     e.module.take(e.w)
-    head = f"define internal void @{symbol}({', '.join([*params, *(f'i64 {word}' for word in words)])})"
-    return f"{head} #1 {{\nentry:\n" + "\n".join(e.w.lines) + "\n}\n"
+    body = "\n".join(e.w.lines)
+    return f"define internal void @{symbol}(ptr %errors, i64 %site, ptr nocapture %note) #1 {{\nentry:\n{body}\n}}\n"
+
+
+def _read(e: RegionEmitter, ty: str, offset: int) -> str:
+    return e.w.let(f"load {ty}, ptr {e.w.let(f'getelementptr i8, ptr %note, i64 {offset}')}, align 8")
 
 
 def _guarded_indices(e: RegionEmitter, op: Op) -> list[Value]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.ir.ops import IF
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import DType, u1
 
@@ -33,9 +35,9 @@ class PureEmitter:
         return [self.names[v] for v in region.terminator.operands]
 
     def op(self, op: Op) -> None:
-        if op.name == "const":
+        if op.opdef is CONST:
             self.names[op.result] = self.w.constant(op.attrs["value"], op.result.dtype, self.lanes)
-        elif op.name == "if":
+        elif op.opdef is IF:
             self._if(op)
         else:
             types = tuple(v.dtype for v in op.operands)

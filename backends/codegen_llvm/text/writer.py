@@ -103,10 +103,10 @@ def return_values(w: Writer, names: Sequence[str], types: Sequence[str], *, stru
     if len(names) == 1 and not struct:
         w.do(f"ret {types[0]} {names[0]}")
         return types[0]
-    result, whole = f"{{ {', '.join(types)} }}", "poison"
+    result, aggregate = f"{{ {', '.join(types)} }}", "poison"
     for k, (name, ty) in enumerate(zip(names, types, strict=True)):
-        whole = w.let(f"insertvalue {result} {whole}, {ty} {name}, {k}")
-    w.do(f"ret {result} {whole}")
+        aggregate = w.let(f"insertvalue {result} {aggregate}, {ty} {name}, {k}")
+    w.do(f"ret {result} {aggregate}")
     return result
 
 

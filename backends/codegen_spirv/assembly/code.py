@@ -368,9 +368,11 @@ class Code:
 
     def local(self, ty: int, start: Num | None = None) -> int:
         """A variable of the function, which may start as a constant; a pointer to it."""
-        made, first = self.m.new(), [] if start is None else [start.id]
-        self.variables += instruction(Op.Variable, self.m.pointer(Storage.Function, ty), made, Storage.Function, *first)
-        return made
+        variable, first = self.m.new(), [] if start is None else [start.id]
+        self.variables += instruction(
+            Op.Variable, self.m.pointer(Storage.Function, ty), variable, Storage.Function, *first
+        )
+        return variable
 
     # ---- the end
 

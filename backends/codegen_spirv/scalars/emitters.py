@@ -40,7 +40,13 @@ Emitter = Callable[[Site], Num]
 
 
 def emit(name: str, to: DType, args: Sequence[Num]) -> Num:
-    """Emit one pure scalar operation."""
+    """Emit one pure scalar operation.
+
+    Args:
+        name: of a row of the table that code is generated for; KeyError for any other.
+        to: the type of the result.
+        args: the operands.
+    """
     return EMITTERS[name](Site(to, tuple(args)))
 
 
@@ -257,9 +263,9 @@ def _saturate(s: Site) -> Num:
     through = to if to.bits >= 32 else i32
     low, high = float(to.min), float(to.max + 1)
     inside = (x >= low) & (x < high)
-    whole = inside.choose(x, 0.0).convert(through).resize(to)
+    saturated = inside.choose(x, 0.0).convert(through).resize(to)
     beyond = (x >= high).choose(c.const(to.max, to), (x < low).choose(c.const(to.min, to), 0))
-    return inside.choose(whole, beyond)
+    return inside.choose(saturated, beyond)
 
 
 def _bitcast(s: Site) -> Num:

@@ -87,10 +87,10 @@ def _fused(a: Num, b: Num, x: Num) -> Num:
     # an infinite or NaN addend decides alone, even if the product, which is finite, overflows
     simple = (finite & ex.eq(_SPECIAL)).choose(x, a * b + x)
     scaled = _scaled(a, b, x, exponents)
-    whole = _rounded(scaled)
+    rounded = _rounded(scaled)
     # beside an addend so much larger, a small product changes nothing
     alone = scaled.small & (_size(x) >= 2.0**-700)
-    return easy.choose(simple, alone.choose(x, whole))
+    return easy.choose(simple, alone.choose(x, rounded))
 
 
 def _size(x: Num) -> Num:

@@ -47,5 +47,5 @@ def _computed(name: str, x: Num) -> Num:
     least = 2.0 ** (23 if x.dtype.bits == 32 else 52)
     size, sign = magnitude(x), x.bits(bits) & (1 << (x.dtype.bits - 1))
     near = (size + least) - least
-    whole = WAYS[name](size, near, sign.ne(0))
-    return (size < least).choose((whole.bits(bits) | sign).bits(x.dtype), x)
+    integral = WAYS[name](size, near, sign.ne(0))
+    return (size < least).choose((integral.bits(bits) | sign).bits(x.dtype), x)

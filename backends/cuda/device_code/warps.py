@@ -23,7 +23,19 @@ _ALL: Final = "-1"
 
 
 def over_first(w: Writer, kind: str, dtype: DType, value: str, lane: str, count: str) -> str:
-    """The values of a warp's first `count` lanes, combined by halves onto the first lane."""
+    """The values of a warp's first threads, combined by halves; all threads of the warp must come here.
+
+    Args:
+        w: writes the code.
+        kind: a name of `ATOMICS`.
+        dtype: the values' type.
+        value: this thread's.
+        lane: this thread's number in its warp (i32).
+        count: how many threads take part (i32).
+
+    Returns:
+        In the first thread, the combined value; in others nothing of use.
+    """
     ty = type_text(dtype, 1)
     for step in (16, 8, 4, 2, 1):
         far = _exchanged(w, dtype, value, "down", str(step), _ALL)
@@ -34,9 +46,18 @@ def over_first(w: Writer, kind: str, dtype: DType, value: str, lane: str, count:
 
 
 def totals(w: Writer, kind: str, dtype: DType, values: Sequence[str]) -> list[str]:
-    """Several values of each thread of a whole warp, each combined over the warp, in all threads.
+    """Several values of each thread of a whole warp, each combined over the warp.
 
     Exchanges of one value need not wait for those of another.
+
+    Args:
+        w: writes the code.
+        kind: a name of `ATOMICS`.
+        dtype: the values' type.
+        values: this thread's.
+
+    Returns:
+        The combined values, in all threads.
     """
     sums = list(values)
     for step in (16, 8, 4, 2, 1):
@@ -51,7 +72,13 @@ def lane(w: Writer) -> str:
 
 
 def agree(w: Writer, words: Sequence[str], condition: str) -> str:
-    """Whether all threads of a warp have come here, each with the same words (i32), and a condition holds in all."""
+    """Whether all threads of a warp have come here with the same words, and a condition holds in all (i1).
+
+    Args:
+        w: writes the code.
+        words: what must be the same (i32).
+        condition: this thread's (i1).
+    """
     mask = _active(w)
     for word in words:
         first = _moved(w, word, "idx", "0", mask)
@@ -61,7 +88,18 @@ def agree(w: Writer, words: Sequence[str], condition: str) -> str:
 
 
 def peers(w: Writer, kind: str, dtype: DType, pointer: str, value: str) -> tuple[str, str]:
-    """The values of the threads here that have the same pointer, combined; whether this thread has the result (i1)."""
+    """Combine the values of those threads that are here and have the same pointer.
+
+    Args:
+        w: writes the code, and declares a function that it calls.
+        kind: a name of `ATOMICS`.
+        dtype: the values' type.
+        pointer: this thread's.
+        value: this thread's.
+
+    Returns:
+        The combined value, and whether this thread is the one that has it (i1).
+    """
     mask, ty, symbol = _active(w), type_text(dtype, 1), f"adstack.peers.{kind}.{dtype.name}"
     at = w.let(f"ptrtoint ptr {pointer} to i64")
     same = w.intrinsic("llvm.nvvm.match.any.sync.i64", "i32", [("i32", mask), ("i64", at)])

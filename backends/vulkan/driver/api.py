@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from adstack.errors import AdstackError, AdstackMemoryError, AdstackRuntimeError
 
-__all__ = ["Missing", "check", "ffi", "lib", "loader", "result_name"]
+__all__ = ["NO_MEMORY", "Handle", "Missing", "check", "ffi", "lib", "loader", "result_name"]
 
+Handle: TypeAlias = Any
+"""What the vulkan package, which has no types, hands out: its modules, handles, structures, addresses of memory."""
 Missing = tuple[str, str]
 """A reason, and what would help."""
 
 _DEBIAN = "install a Vulkan driver and its loader: on Debian, mesa-vulkan-drivers and libvulkan1"
-_MEMORY = (-1, -2)
+NO_MEMORY = (-1, -2)
+"""Results that mean that there is none, of the host or of the device."""
 _LOST = -4
 _WORDS = {
     -1: "the host is out of memory",
@@ -43,13 +46,13 @@ def loader() -> Missing | None:
 
 
 @cache
-def ffi() -> Any:
+def ffi() -> Handle:
     """The C types."""
     return importlib.import_module("vulkan").ffi
 
 
 @cache
-def lib() -> Any:
+def lib() -> Handle:
     """The loader's functions."""
     return importlib.import_module("vulkan").lib
 
@@ -61,7 +64,7 @@ def result_name(result: int) -> str:
 
 
 def check(result: int, doing: str) -> None:
-    """Raise what a result stands for, unless it is success."""
+    """Raise what a result of Vulkan's stands for, unless it is success; `doing` says, in words, what was tried."""
     if result >= 0:
         return
     raise _error(result, doing)
@@ -70,7 +73,7 @@ def check(result: int, doing: str) -> None:
 def _error(result: int, doing: str) -> AdstackError:
     words = _WORDS.get(result)
     message = f"Vulkan could not {doing}: {f'{words} ({result_name(result)})' if words else result_name(result)}"
-    if result in _MEMORY:
+    if result in NO_MEMORY:
         return AdstackMemoryError(message, do="use smaller data, or reset() to free what earlier kernels used")
     if result == _LOST:
         return AdstackRuntimeError(

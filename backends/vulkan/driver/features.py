@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from .api import ffi, lib
+from .api import Handle, ffi, lib
 
 __all__ = ["BY_ADDRESS", "CONTROLS", "FLOAT_ATOMICS", "extensions_of", "feature_chain", "feature_names", "limits_of"]
 
@@ -40,10 +39,10 @@ CONTROLS = tuple(
 )
 
 
-def feature_chain(extensions: frozenset[str]) -> list[Any]:
+def feature_chain(extensions: frozenset[str]) -> list[Handle]:
     """The structures that Vulkan fills in, or reads, about features; the first one heads the chain."""
     rows = [*_FEATURES, *([_ATOMICS] if FLOAT_ATOMICS in extensions else [])]
-    chain: list[Any] = []
+    chain: list[Handle] = []
     for name, number, _ in reversed(rows):
         head = ffi().new(f"{name} *")
         head.sType = number
@@ -66,7 +65,7 @@ def extensions_of(handle: object) -> frozenset[str]:
     return frozenset(ffi().string(one.extensionName).decode() for one in properties)
 
 
-def limits_of(limits: Any) -> dict[str, int]:
+def limits_of(limits: Handle) -> dict[str, int]:
     """What bounds a dispatch and its memory, from a VkPhysicalDeviceLimits; "buffers": how many one task may use."""
     buffers = limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers
     return {

@@ -10,14 +10,13 @@ import atexit
 import os
 import sys
 from functools import cache
-from typing import Any
 
 from adstack.runtime.threads.processes import foreign, start
 
-from .api import Missing, ffi, lib, result_name
+from .api import Handle, Missing, ffi, lib, result_name
 from .lavapipe import widen
 
-__all__ = ["LAYER", "Instance", "instance"]
+__all__ = ["LAYER", "Instance", "instance", "validation_layer"]
 
 VARIABLE = "ADSTACK_VULKAN_VALIDATION"
 LAYER = "VK_LAYER_KHRONOS_validation"
@@ -34,7 +33,7 @@ class Instance:
         messages: of the validation layer, not raised yet.
     """
 
-    def __init__(self, handle: Any, layer: str = "", keep: Any = None) -> None:
+    def __init__(self, handle: Handle, layer: str = "", keep: Handle = None) -> None:
         self.handle, self.layer = handle, layer
         self.messages: list[str] = []
         self.keep = keep
@@ -49,7 +48,7 @@ def instance() -> Instance | Missing:
 def _made() -> Instance | Missing:
     start("Vulkan")
     wanted = os.environ.get(VARIABLE, "") not in ("", "0")
-    layer = _layer() if wanted else ""
+    layer = validation_layer() if wanted else ""
     if wanted and not layer:
         return f"{VARIABLE} is set, and there is no {LAYER}", "install it: on Debian, vulkan-validationlayers"
     strings = [ffi().new("char[]", text.encode()) for text in ("adstack", LAYER, _UTILS)]
@@ -71,13 +70,13 @@ def _made() -> Instance | Missing:
     return opened
 
 
-def _tell(found: Instance) -> None:
+def _tell(opened: Instance) -> None:
     """What nobody has waited for; the messages in a forked child are its parent's."""
-    for message in found.messages if foreign("Vulkan") is None else ():
+    for message in opened.messages if foreign("Vulkan") is None else ():
         print(f"Vulkan's validation layer found: {message}", file=sys.stderr)
 
 
-def _layer() -> str:
+def validation_layer() -> str:
     """The validation layer's version, "" if it is not there."""
     count = ffi().new("uint32_t *")
     lib().vkEnumerateInstanceLayerProperties(count, ffi().NULL)
@@ -87,7 +86,7 @@ def _layer() -> str:
     return f"{numbers[0] >> 22 & 0x7F}.{numbers[0] >> 12 & 0x3FF}.{numbers[0] & 0xFFF}" if numbers else ""
 
 
-def _listen(found: Instance) -> Any:
+def _listen(opened: Instance) -> Handle:
     """Collect the layer's warnings and errors."""
     signature = (
         "VkBool32(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT, "
@@ -95,8 +94,8 @@ def _listen(found: Instance) -> Any:
     )
 
     @ffi().callback(signature)  # type: ignore[untyped-decorator]
-    def heard(severity: Any, kind: Any, data: Any, user: Any) -> int:
-        found.messages.append(ffi().string(data.pMessage).decode())
+    def heard(severity: Handle, kind: Handle, data: Handle, user: Handle) -> int:
+        opened.messages.append(ffi().string(data.pMessage).decode())
         return 0
 
     warnings_and_errors, kinds = 0x1100, 7
@@ -104,8 +103,8 @@ def _listen(found: Instance) -> Any:
         "VkDebugUtilsMessengerCreateInfoEXT *",
         {"sType": 1000128004, "messageSeverity": warnings_and_errors, "messageType": kinds, "pfnUserCallback": heard},
     )
-    address = lib().vkGetInstanceProcAddr(found.handle, b"vkCreateDebugUtilsMessengerEXT")
+    address = lib().vkGetInstanceProcAddr(opened.handle, b"vkCreateDebugUtilsMessengerEXT")
     create = ffi().cast("PFN_vkCreateDebugUtilsMessengerEXT", address)
     messenger = ffi().new("VkDebugUtilsMessengerEXT *")
-    create(found.handle, info, ffi().NULL, messenger)
+    create(opened.handle, info, ffi().NULL, messenger)
     return heard, messenger

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from .api import ffi
+from .api import Handle, ffi
 
 __all__ = ["PUSHED", "Pipeline"]
 
@@ -26,7 +25,7 @@ class Pipeline:
         buffers: what is bound for it, in this order.
     """
 
-    handle: Any
+    handle: Handle
     local_size: int
     repeats: bool = False
     layout: int = 0

@@ -1,6 +1,6 @@
 """Launches recorded by machine code of the host: its LLVM assembly, and the words that Python and it share.
 
-`extents` says how many iterations a task has, `counting` how many workgroups that are, `state` what is recorded and not
+`counting` says how many workgroups run, `state` what is recorded and not
 handed over, `plan` whether adstacks are ready for a launch, and `recorder` records it; `copies` records copies of
 memory, and `locking` has the lock of both.
 

@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from adstack.backends.hostcall.assembly import load, loop
+from adstack.backends.shared.extents import RULES, Extent, Read
 
 from ..driver.pipeline import Pipeline
-from .extents import RULES, Extent, Read
 
 __all__ = ["COUNT", "NEVER", "TASK", "Counted", "countable"]
 
@@ -41,8 +40,6 @@ _ALWAYS: Final = (1 << 64) - 1
 """The number of iterations of a task that gets the same workgroups each time."""
 NEVER: Final = (1 << 64) - 2
 """No task has so many."""
-
-Array = npt.NDArray[Any]
 
 
 class Counted:

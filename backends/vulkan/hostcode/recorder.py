@@ -13,11 +13,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from adstack.backends.hostcall.assembly import load, loop
 from adstack.backends.hostcall.symbols import python_symbols
-from adstack.backends.shared.jit import runtime_library
+from adstack.backends.shared.jit import Library, runtime_library
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 
@@ -292,7 +292,7 @@ def text() -> str:
 
 
 @cache
-def _library() -> Any:
+def _library() -> Library:
     code = text()
     library = runtime_library(code, ["enter", "copies"], ObjectCache(default_folder()), python_symbols(code))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # launches may come until the very end

@@ -20,7 +20,7 @@ The protocol:
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Final
+from typing import Final
 
 from adstack.backends.hostcall.assembly import load
 
@@ -95,11 +95,7 @@ class State(ctypes.Structure):
         self.count, self.stride = 1, 0
 
 
-def _field(name: str) -> Any:
-    return getattr(State, name)
-
-
-STATE: Final = {name: int(_field(name).offset) for name, _ in _WORDS}
+STATE: Final = {name: int(getattr(State, name).offset) for name, _ in _WORDS}
 """How many bytes from the start each word stands."""
 
 

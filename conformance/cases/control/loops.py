@@ -183,3 +183,15 @@ def a_local_of_the_kernel_is_shared_by_its_parallel_loops(qd):
         return s
 
     return Run(k, returns=5 + 999 * 1000 // 2)
+
+
+@case(rules=["control.ndrange"])
+def a_box_without_axes_has_one_point(qd):
+    x = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        for I in qd.grouped(qd.ndrange()):
+            x[I] += 3
+
+    return Run(k, expect={x: 3})

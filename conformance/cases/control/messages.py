@@ -271,3 +271,22 @@ def the_message_of_an_assert_made_of_str_and_plus(qd):
         assert n < 3, "n is " + str(n)
 
     return Run(k, args=(7,), raises=Raises("AssertionError", "n is 7"))
+
+
+@case(rules=["control.print"])
+def text_made_by_percent(qd):
+    @qd.kernel
+    def k(n: qd.i32, x: qd.f64):
+        print("n=%d|%-4d|%04d|%+d|%x, %5.1f%%" % (n, n, n, n, n, x))  # noqa: UP031
+        print("%(x).2e %(v)s %(name)6s" % {"x": x, "v": qd.Vector([n, -n]), "name": "end"})  # noqa: UP031
+
+    return Run(k, args=(12, 2.25), prints="n=12|12  |0012|+12|c,   2.2%\n2.25e+00 [12, -12]    end\n")
+
+
+@case(rules=["control.assert"], options={"debug": True})
+def the_message_of_an_assert_made_by_percent(qd):
+    @qd.kernel
+    def k(n: qd.i32):
+        assert n < 3, "n is %3d" % n  # noqa: UP031
+
+    return Run(k, args=(7,), raises=Raises("AssertionError", "n is   7"))

@@ -5,14 +5,14 @@ from adstack.conformance.case import Raises, Run, case
 USES = {
     "Texture": lambda qd: qd.Texture(qd.Format.r32f, (3, 3)),
     "GUI": lambda qd: qd.GUI("window"),
-    "pointer": lambda qd: qd.root.pointer(qd.i, 4),
+    "quant_array": lambda qd: qd.root.quant_array(qd.i, 4),
     "rw_texture": lambda qd: qd.types.rw_texture,
     "atomic_ad": lambda qd: qd.atomic_ad,
 }
 WORDS = {
     "Texture": "use a field of vectors",
     "GUI": "matplotlib",
-    "pointer": "fields are dense",
+    "quant_array": "no types of fewer bits",
     "rw_texture": "pass a field of vectors",
     "atomic_ad": "did you mean atomic_",
 }

@@ -40,6 +40,51 @@ def a_gradient_outside_once_memory_has_changed(qd, dtype, before, after, launche
     return Run(program, given={x: X}, raises=None if launched else unkept)
 
 
+@case(rules=["grad.kept", "grad.followed"], params={"of": ["field", "array", "earlier"], "tapes": [1, 3]}, **PLAIN)
+def a_gradient_outside_of_a_tapes_launch_with_arguments(qd, dtype, of, tapes):
+    """Its arguments are known, however the Tape made it, unless something that it left has been written since."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, ())
+    a, b = (qd.ndarray(dtype, shape=4, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def of_field(s: dtype):
+        qd.loop_config(serialize=True)
+        for t in range(3):
+            x[t + 1] = s * x[t] * x[t]
+
+    @qd.kernel
+    def of_array(u: qd.types.ndarray(), s: dtype):
+        qd.loop_config(serialize=True)
+        for t in range(3):
+            u[t + 1] = s * u[t] * u[t]
+
+    @qd.kernel
+    def last(u: qd.types.ndarray()):
+        y[None] += u[3] + x[3]
+
+    kernel, first, second = (of_array, a, b) if of == "array" else (of_field, x, x)
+
+    def gradient(data, s):
+        data.grad.fill(0.0)
+        data.grad[3] = 1.0
+        kernel.grad(*([data, s] if of == "array" else [s]))
+        assert data.grad[0] == 2.0**-4 * s**7  # of s^7 x^8
+
+    def program():
+        for _ in range(tapes):
+            with qd.ad.Tape(y):
+                for data, s in ((first, 2.0), (second, 1.0)):
+                    data[0] = 0.5
+                    kernel(*([data, s] if of == "array" else [s]))
+                last(a)
+        gradient(second, 1.0)
+        if of != "field":
+            gradient(first, 2.0)
+
+    overwritten = Raises("DataAccessError", "its last launch has overwritten, or others since")
+    return Run(program, raises=overwritten if of == "earlier" else None)
+
+
 WRITERS = {"who": ["kernel", "host"], "how": ["element", "all", "kernel of constants"]}
 
 
@@ -116,3 +161,52 @@ def what_the_host_writes_over_a_function_with_its_own_gradient_is_an_input(qd, d
     under = [5.0 * 2.0 * 3.0 * v for v in X] if how == "element" else [0.0] * 4
     under = [0.0 if o else u for o, u in zip(over, under)]
     return Run(program, given={x: X}, expect=[(z.grad, over), (x.grad, under)])
+
+
+def scaled_squares(qd, dtype):
+    """A kernel that adds s times the squares of x to y."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, ())
+
+    @qd.kernel
+    def k(s: dtype):
+        for i in x:
+            y[None] += s * x[i] * x[i]
+
+    return x, y, k
+
+
+@case(rules=["grad.changed"], params={"between": [0, 1, 3]}, **PLAIN)
+def a_launch_of_a_tape_after_launches_with_other_arguments(qd, dtype, between):
+    """The tape kept what it needed; outside of it, the launch can't be differentiated once x has changed."""
+    x, y, k = scaled_squares(qd, dtype)
+
+    def program():
+        with qd.ad.Tape(y):
+            k(1.0)
+        assert x.grad.to_numpy().tolist() == [2 * v for v in X]
+        x.fill(9.0)
+        for _ in range(between):
+            k(2.0)
+        y.grad.fill(1.0)
+        k.grad(1.0)
+
+    unkept = Raises("DataAccessError", "its last launch has overwritten, or others since")
+    return Run(program, given={x: X}, raises=unkept)
+
+
+@case(rules=["grad.changed"], **PLAIN)
+def launches_outside_a_tape_after_one_of_it(qd, dtype):
+    """They are known by their arguments again, and so is the launch of the tape as long as nothing has changed."""
+    x, y, k = scaled_squares(qd, dtype)
+
+    def program():
+        with qd.ad.Tape(y):
+            k(1.0)
+        k(2.0)
+        for s in (2.0, 1.0):
+            x.grad.fill(0.0)
+            y.grad.fill(1.0)
+            k.grad(s)
+            assert x.grad.to_numpy().tolist() == [2 * s * v for v in X]
+
+    return Run(program, given={x: X})

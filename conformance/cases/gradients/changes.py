@@ -100,6 +100,32 @@ def an_array_argument_that_is_as_it_was(qd, dtype, kind, use):
     return Run(program, given={x: X}, expect=[(x.grad, GRADIENTS[use])])
 
 
+@case(rules=["grad.kept"], params={"kind": ARGUMENTS["kind"], "then": ["kept", "changed"]}, **PLAIN)
+def an_array_argument_of_the_last_launch_of_a_tape(qd, dtype, kind, then):
+    """What the tape launches after it writes nothing that it needs; what the host writes may be refused."""
+    x, y, k = using(qd, dtype, "factors")
+    n = integers(qd, kind, [1, 1, 0, 3])
+
+    @qd.kernel
+    def more():
+        for i in x:
+            y[None] += x[i]
+
+    def program():
+        with qd.ad.Tape(y):
+            k(n)
+            more()
+        if then == "changed":
+            n[1, 1] = 2
+        x.grad.fill(0.0)
+        y.grad.fill(1.0)
+        k.grad(n)
+
+    if then == "changed":
+        return Run(program, given={x: X}, raises=Raises("DataAccessError", "others since, which were not kept"))
+    return Run(program, given={x: X}, expect=[(x.grad, GRADIENTS["factors"])])
+
+
 @case(rules=["grad.snapshot"], params=ARGUMENTS, dtypes=["f64"], options={"default_fp": "dtype", "ad_snapshot": True})
 def an_array_argument_that_changed_is_put_back(qd, dtype, kind, use):
     """A snapshot has array arguments as the launch found them; the host's array keeps its new value."""
@@ -277,79 +303,6 @@ def calls_with_other_arguments_are_told_apart(qd, dtype):
     return Run(program, raises=Raises("DataAccessError", f"{FOUND}, 3.0; it was changed to 7.0"))
 
 
-@case(rules=["grad.recomputed"], **PLAIN)
-def a_grid_that_is_computed_again(qd, dtype):
-    """Who computes a state again by the same launches, to differentiate a step that was not kept, is right."""
-    return recomputed(qd, dtype)
-
-
-@case(rules=["grad.recomputed"], **DEBUG)
-def a_grid_that_is_computed_again_in_debug_mode(qd, dtype):
-    """As without it."""
-    return recomputed(qd, dtype)
-
-
-def recomputed(qd, dtype):
-    steps, n, cells = 3, 64, 4
-    x, g, y = real(qd, dtype, (steps + 1, n)), real(qd, dtype, cells), real(qd, dtype, ())
-
-    @qd.kernel
-    def clear():
-        for c in g:
-            g[c] = 0.0
-
-    @qd.kernel
-    def scatter(t: qd.i32):
-        for p in range(n):
-            g[p % cells] += x[t, p] * x[t, p]
-
-    @qd.kernel
-    def square():
-        for c in g:
-            g[c] = g[c] * g[c]
-
-    @qd.kernel
-    def gather(t: qd.i32):
-        for p in range(n):
-            x[t + 1, p] = x[t, p] * g[p % cells]
-
-    @qd.kernel
-    def loss():
-        for p in range(n):
-            y[None] += x[steps, p]
-
-    def grid(t):
-        for kernel, args in ((clear, ()), (scatter, (t,)), (square, ())):
-            kernel(*args)
-
-    def forward():
-        for t in range(steps):
-            grid(t)
-            gather(t)
-        loss()
-
-    def program():
-        with qd.ad.Tape(y):
-            forward()
-        right = x.grad.to_numpy()[0]
-        for _ in range(2):
-            for data in (x, g, y):
-                data.grad.fill(0.0)
-            forward()
-            y.grad.fill(1.0)
-            loss.grad()
-            for t in range(steps - 1, -1, -1):
-                grid(t)
-                g.grad.fill(0.0)
-                gather.grad(t)
-                square.grad()
-                scatter.grad(t)
-            assert abs(right).min() > 0
-            assert x.grad.to_numpy()[0].tolist() == right.tolist()
-
-    return Run(program, given={x: [[0.25] * n] * (steps + 1)})  # of whose powers and sums none is rounded
-
-
 def in_place(qd, dtype, form):
     x, y = real(qd, dtype, 4), real(qd, dtype, ())
 
@@ -443,50 +396,3 @@ def gradients_that_are_placed_after_launches(qd, dtype, launched):
 
     changed = f"[2] {FOUND}, -0.25; it was changed to 7.0 since by the host" if launched else "do: launch k on its own"
     return Run(program, given={x: X}, raises=Raises("DataAccessError", changed))
-
-
-@case(rules=["grad.changed"], params={"between": [0, 1, 3]}, **PLAIN)
-def a_launch_of_a_tape_after_launches_with_other_arguments(qd, dtype, between):
-    """The tape kept what it needed; outside of it, the launch can't be differentiated once x has changed."""
-    x, y = real(qd, dtype, 4), real(qd, dtype, ())
-
-    @qd.kernel
-    def k(s: dtype):
-        for i in x:
-            y[None] += s * x[i] * x[i]
-
-    def program():
-        with qd.ad.Tape(y):
-            k(1.0)
-        assert x.grad.to_numpy().tolist() == [2 * v for v in X]
-        x.fill(9.0)
-        for _ in range(between):
-            k(2.0)
-        y.grad.fill(1.0)
-        k.grad(1.0)
-
-    unkept = Raises("DataAccessError", "its last launch has overwritten, or others since")
-    return Run(program, given={x: X}, raises=unkept)
-
-
-@case(rules=["grad.changed"], **PLAIN)
-def launches_outside_a_tape_after_one_of_it(qd, dtype):
-    """They are known by their arguments again, and so is the launch of the tape as long as nothing has changed."""
-    x, y = real(qd, dtype, 4), real(qd, dtype, ())
-
-    @qd.kernel
-    def k(s: dtype):
-        for i in x:
-            y[None] += s * x[i] * x[i]
-
-    def program():
-        with qd.ad.Tape(y):
-            k(1.0)
-        k(2.0)
-        for s in (2.0, 1.0):
-            x.grad.fill(0.0)
-            y.grad.fill(1.0)
-            k.grad(s)
-            assert x.grad.to_numpy().tolist() == [2 * s * v for v in X]
-
-    return Run(program, given={x: X})

@@ -282,7 +282,7 @@ def quotients_and_roots(qd, dtype, how):
     return loop.run(step, lambda s, c, i, j: s + (c[i] / (s * s + 1) - sqrt(s + 2.5) + 1) / 64)
 
 
-@case(rules=["grad.table"], params={"how": forms(15)}, **TRANSPOSED)
+@case(rules=["grad.table"], params={"how": forms(15, unrolled=5)}, **TRANSPOSED)
 def exponentials_and_angles(qd, dtype, how):
     """exp, tanh and atan2 of the carried value and the constant."""
     loop = Loop(qd, dtype, how)

@@ -159,7 +159,22 @@ def singular_values_of_a_diagonal_matrix(qd, dtype):
     return Run(k, given={m: [[4, 0], [0, 0.5]]}, expect={product: [[8, 0], [0, 1]], values: [4, 0.5]})
 
 
-@case(rules=["matrix.decompositions"], dtypes=["f32", "f64"], params={"n": [2, 3]})
+@case(rules=["matrix.decompositions"], dtypes=["f32", "f64"])
+def eigenvalues_of_a_diagonal_matrix_of_four_rows(qd, dtype):
+    m, values = qd.Matrix.field(4, 4, dtype, shape=()), qd.field(dtype, shape=4)
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            w, _v = qd.sym_eig(m[None])
+            for i in qd.static(range(4)):
+                values[i] = w[i]
+
+    diagonal = [[[4, -2, 1, 8][i] if i == j else 0 for j in range(4)] for i in range(4)]
+    return Run(k, given={m: diagonal}, expect={values: [-2, 1, 4, 8]})
+
+
+@case(rules=["matrix.decompositions"], dtypes=["f32", "f64"], params={"n": [2, 3, 4]})
 def the_polar_factors_of_a_stretch_are_itself_and_the_identity(qd, dtype, n):
     m = qd.Matrix.field(n, n, dtype, shape=())
     turn, stretch = qd.Matrix.field(n, n, qd.i32, shape=()), qd.Matrix.field(n, n, qd.i32, shape=())
@@ -171,6 +186,6 @@ def the_polar_factors_of_a_stretch_are_itself_and_the_identity(qd, dtype, n):
             turn[None] = qd.cast(u, qd.i32)
             stretch[None] = qd.cast(p, qd.i32)
 
-    diagonal = [[2 ** (2 - i) if i == j else 0 for j in range(n)] for i in range(n)]
+    diagonal = [[2 ** (n - 1 - i) if i == j else 0 for j in range(n)] for i in range(n)]
     identity = [[int(i == j) for j in range(n)] for i in range(n)]
     return Run(k, given={m: diagonal}, expect={turn: identity, stretch: diagonal})

@@ -274,6 +274,18 @@ def a_trip_count_that_is_outside_is_0(qd):
 
 
 @case(rules=["memory.guard"])
+def a_parallel_loop_whose_bound_is_outside_has_no_iterations(qd):
+    x, trips, pick = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=4), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        for i in range(trips[pick[None]]):
+            x[i] = 1
+
+    return [Run(launched(qd, k), given={trips: 8, pick: 4}, raises=OUTSIDE), seen(qd, {x: 0})]
+
+
+@case(rules=["memory.guard"])
 def one_error_and_then_none(qd):
     """However many threads were outside, and however many launches are like any other after that."""
     x, pick, errors = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=5000), qd.field(qd.i32, shape=())

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from adstack.conformance.case import Raises, Run, case
 from adstack.conformance.gradients import EXACT, agrees, real
 
@@ -195,12 +197,10 @@ def every_launch_of_a_graph_draws_other_numbers(qd, graph):
 
 @case(
     rules=["parallel.graph-block"],
-    params={"how": ["element", "all", "write", "fill", "array", "init", "result", "print", "numpy", "tape", "graph"]},
+    params={"how": ["element", "all", "write", "fill", "array", "init", "result", "print", "numpy", "tapes", "graph"]},
 )
 def what_the_host_may_not_do_in_a_block(qd, how):
     """It can't read or write memory, make any, start over; calls that return, print or take memory of the host."""
-    import numpy as np
-
     x, loss = qd.field(qd.f32, shape=3, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
     x[0] = 1.0
 
@@ -230,7 +230,7 @@ def what_the_host_may_not_do_in_a_block(qd, how):
         "result": result,
         "print": speak,
         "numpy": lambda: take(np.zeros(3, np.float32)),
-        "tape": lambda: qd.ad.Tape(loss).__enter__(),
+        "tapes": lambda: [qd.ad.Tape(loss).__enter__() for _ in range(2)],
         "graph": lambda: qd.graph().__enter__(),
     }
 
@@ -238,7 +238,66 @@ def what_the_host_may_not_do_in_a_block(qd, how):
         with qd.graph():
             does[how]()
 
-    return Run(program, raises=Raises("RuntimeError", "graph" if how != "tape" else "Tape"))
+    return Run(program, raises=Raises("RuntimeError", "graph" if how != "tapes" else "Tape"))
+
+
+@case(rules=["parallel.graph-tape"], params={"graph": [False, True]})
+def a_block_with_two_tapes(qd, graph):
+    """Each launch differentiates what it finds: memory that is overwritten, what the host changes between launches."""
+    x, y, z = (qd.field(qd.f64, shape=shape, needs_grad=True) for shape in (3, (), ()))
+    sums = qd.field(qd.f64, shape=3)
+
+    @qd.kernel
+    def square(by: qd.f64):
+        for i in x:
+            x[i] = by * x[i] * x[i]
+
+    @qd.kernel
+    def add(to: qd.template()):
+        for i in x:
+            to[None] += x[i]
+
+    @qd.kernel
+    def keep():
+        for i in x:
+            sums[i] += x.grad[i]
+
+    @qd.ad.grad_replaced
+    def twice():
+        square(1.0)
+        square(2.0)
+
+    @qd.ad.grad_for(twice)
+    def hundredfold():
+        x.grad.from_numpy(100.0 * x.grad.to_numpy())
+
+    @qd.kernel
+    def reset():
+        x[0] = 5.0
+
+    @qd.ad.no_grad
+    def restart():
+        reset()
+
+    def block():
+        with qd.ad.Tape(y):
+            square(1.0), square(by=0.25), add(y)
+        keep()
+        with qd.ad.Tape(z, clear_gradients=False):
+            restart(), twice(), add(z)
+        keep()
+
+    def program():
+        if graph:
+            with qd.graph() as g:
+                block()
+        for k in range(3):
+            x.from_numpy(np.array([1.0, 2.0, k + 1.0]))
+            g.launch() if graph else block()
+
+    # the first tape leaves x**3; the second adds 1, passes on 100 times that, and nothing to the constant
+    after = [3.0, 24.0 + 3 * 100.0 * 9, (1 + 8 + 27) + 100.0 * (2 + 9 + 28)]
+    return Run(program, expect=[(sums, after), (y, 0.25 * (1 + 16 + 81))])
 
 
 @case(rules=["parallel.graph-kernel"], params={"graph": [False, True]})
@@ -303,3 +362,23 @@ def a_kernel_whose_tasks_are_one_tells_zeros_apart(qd, dtype):
             k(s)
 
     return Run(program, expect={y: [-math.inf] * 2})
+
+
+@case(rules=["parallel.graph-while"], params={"shape": [(), (1,)]})
+def a_graph_is_launched_while_a_counter_is_not_zero(qd, shape):
+    x, left = qd.field(qd.i32, shape=3), qd.field(qd.i32, shape=shape)
+
+    @qd.kernel
+    def step():
+        for i in x:
+            x[i] += i
+        for I in qd.grouped(left):
+            left[I] -= 1
+
+    def program():
+        with qd.graph() as g:
+            step()
+        left.fill(4)
+        g.do_while(left)
+
+    return Run(program, expect={x: [0, 4, 8], left: [0] if shape else 0})

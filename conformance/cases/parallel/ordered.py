@@ -68,6 +68,28 @@ def neighbours_and_a_table_in_debug_mode(qd, dtype, n):
     return neighbours(qd, dtype, n)
 
 
+@case(rules=RULES, dtypes=REALS, params={"n": [1, 2, 100]}, options=ASKED)
+def neighbours_alone(qd, dtype, n):
+    """Updates of neighbours and of nothing else, which each element can collect; conditions keep to the inside."""
+    x, y = qd.field(dtype, shape=n), qd.field(dtype, shape=n)
+
+    @qd.kernel
+    def spread():
+        for i in x:
+            if i > 0:
+                y[i - 1] += x[i]
+            y[i] -= x[i]
+            if i < n - 1:
+                y[i + 1] += x[i]
+
+    given, sums = terms(n, dtype), np.zeros(n, NUMPY[str(dtype)])
+    for i, term in enumerate(given):
+        for k, addend in ((i - 1, term), (i, -term), (i + 1, term)):
+            if 0 <= k < n:
+                sums[k] += addend
+    return Run(spread, given={x: literals(given)}, expect={y: literals(sums)})
+
+
 @case(rules=RULES, dtypes=REALS, params={"rows": [1, 33]}, options=MANY)
 def a_sum_over_a_grid(qd, dtype, rows):
     """One number, and one for each column; row by row."""

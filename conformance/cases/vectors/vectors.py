@@ -1,5 +1,7 @@
 """Vectors: elementwise operations, components, products and reductions."""
 
+import numpy as np
+
 from adstack.conformance.case import Raises, Run, case
 
 
@@ -134,3 +136,15 @@ def reductions(qd):
             out[4] = (w > 0).all()
 
     return Run(k, given={v: [3, -7, 12, 5]}, expect={out: [13, 12, -7, 1, 0]})
+
+
+@case(rules=["vector.numpy"])
+def arrays_of_numpy_are_vectors(qd):
+    @qd.kernel
+    def k(i: qd.i32, a: qd.f32) -> qd.f64:
+        v = np.array([1.0, a, 4.0])
+        m = np.asarray([[1, 2], [3, 4]], dtype=np.float64)
+        v[i] += 0.5
+        return v[i] + m[1, i] + qd.static(np.array([1, 2]).sum())
+
+    return Run(k, args=(1, 2.0), returns=2.5 + 4 + 3)

@@ -1,5 +1,5 @@
 """Play many histories."""
 
-from .play import main
+from .command import main
 
 main()

@@ -62,7 +62,7 @@ class Block:
         self.used.update(name for name in call.names if isinstance(name, str))
         if result is not None and float(got) != result.value:
             raise world.difference(f"it returned {got}, and should have returned {result.value}")
-        world.note(call, before, False)
+        world.note(call, before, self.program.state, False)
         if result is not None and world.random.random() < 0.8:
             self._store(got * 2.0, result * 2.0)
 
@@ -123,7 +123,6 @@ def tape(world: World) -> None:
         adjoints = memory.beside("grad")
         adjoints["y"] = [1.0]
     memory.state = block.program.state
-    memory.writes += 1
     world.tell("left")
     world.check_memory()
     if adjoints:
@@ -207,12 +206,12 @@ class Graph:
             world.tell(f"refused: {error}")
             memory.state = memory.held()
             for call in seen:
-                world.note(call, None, False)
+                world.note(call, None, None, False)
             World.counts["graphs refused"] += 1
             return
         memory.state = program.state
         for call, state in seen.items():
-            world.note(call, state, False)
+            world.note(call, state, None, False)
         World.counts["graphs"] += 1
         world.compare(adjoints)
 

@@ -6,9 +6,9 @@ import random
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
 import adstack as qd
+from adstack.ir.types import Array
 
 from .forms import N
 from .numbers import LARGEST
@@ -16,7 +16,6 @@ from .simulated import Cells, Program
 
 __all__ = ["ARRAYS", "FIELDS", "HOSTS", "INTEGERS", "Memory"]
 
-Array = npt.NDArray[Any]
 Data: TypeAlias = Any
 """A field, ndarray or numpy array of the real program."""
 VALUES: Final = (0.5, -0.5, 1.0, 2.0, -1.5, 0.25)
@@ -52,10 +51,12 @@ class Memory:
         identities: name -> a number, another one for each array that has had this name.
         writes: how many times anybody may have written.
         differentiated: the names of what has a gradient now.
+        views: name -> an array of numpy's over the memory of a field or ndarray, whose writes nobody hears of.
     """
 
     def __init__(self, rng: random.Random) -> None:
         self.random = rng
+        self.views: dict[str, Array] = {}
         self.real: dict[str, Data] = _fields()
         self.fields = dict(self.real)
         self.state: dict[str, list[float]] = {}
@@ -70,6 +71,7 @@ class Memory:
     def renew(self, name: str) -> None:
         """Let another array have a name; the one before is gone."""
         self.real.pop(name, None)
+        self.views.pop(name, None)
         self.identities[name] = self.identities.get(name, 0) + 1
         if name in ("u", "long"):
             self.real[name] = np.zeros(N if name == "u" else 2 * N)
@@ -144,6 +146,20 @@ class Memory:
             real[index] = value
         self.state[name][index], self.writes = value, self.writes + 1
         return [(index, value)]
+
+    def share(self) -> str:
+        """Let numpy have the memory of a field or ndarray, too; its name."""
+        name = self.random.choice([name for name in self.real if name not in HOSTS])
+        self.views[name] = np.from_dlpack(self.real[name])
+        return name
+
+    def write_view(self) -> str:
+        """Let numpy write an element of such memory, which nobody hears of; its name."""
+        name = self.random.choice(sorted(self.views))
+        index, value = self.random.randrange(len(self.state[name])), self.number(name)
+        self.views[name].reshape(-1)[index] = value
+        self.state[name][index], self.writes = value, self.writes + 1
+        return name
 
     # ---- what is there
 

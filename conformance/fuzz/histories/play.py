@@ -1,9 +1,7 @@
-"""Play random histories.
+"""Random steps in a world.
 
-    python -m adstack.conformance.fuzz.histories cpu --count 10000 --seed 1
-
-A history that differs is printed with its seed. Fields and kernels of one are those of the next, so that calls are
-served by machine code, and what the ones before have left behind is there; every `FRESH` histories all begins anew.
+Fields and kernels of one history are those of the next, so that calls are served by machine code, and what the ones
+before have left behind is there; every `FRESH` histories all begins anew.
 """
 
 from __future__ import annotations
@@ -13,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import click
-
 import adstack as qd
 
 from .blocks import Graph, forward, graph, tape
@@ -23,10 +19,14 @@ from .numbers import RoundedError
 from .simulated import Program
 from .world import DifferenceError, World, in_a_thread
 
-__all__ = ["Player", "main", "play"]
+__all__ = ["FRESH", "STEPS", "Player", "play", "player", "shortened"]
 
 STEPS: Final = 24
 FRESH: Final = 25
+_ADDRESSED: Final = ("reference", "cpu")
+"""Backends whose memory numpy can have."""
+_SHARING: Final = 0.25
+"""In how many worlds it has some."""
 Options = dict[str, Any]
 OPTIONS: Final[tuple[Options, ...]] = ({}, {}, {}, {"debug": True}, {"ad_snapshot": True})
 
@@ -36,10 +36,11 @@ class Player:
 
     Args:
         world: where.
+        shares: whether numpy gets the memory of fields, which ends much of what machine code serves.
     """
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, world: World, shares: bool = False) -> None:
+        self.world, self._shares = world, shares
         self._graph: Graph | None = None
 
     def step(self) -> None:
@@ -58,6 +59,8 @@ class Player:
             self._function: 0.7,
             self._write_gradients: 0.5,
         }
+        if self._shares:
+            actions[self._share] = 1.5
         random_, world = self.world.random, self.world
         (action,) = random_.choices(list(actions), list(actions.values()))
         try:
@@ -136,6 +139,14 @@ class Player:
         self.world.tell(f"the host writes an element of {name}.grad")
         memory.real[name].grad[memory.random.randrange(N)] = memory.number(name)
 
+    def _share(self) -> None:
+        memory = self.world.memory
+        if memory.views and memory.random.random() < 0.9:
+            self.world.tell(f"numpy writes {memory.write_view()}")
+        else:
+            self.world.tell(f"numpy gets {memory.share()}")
+            self._graph = None
+
     def _clear(self) -> None:
         self.world.tell("clear_all_gradients()")
         qd.ad.clear_all_gradients()
@@ -145,7 +156,8 @@ def player(arch: str, seed: int, options: Options | None = None) -> Player:
     """A new world on a backend."""
     chosen = random.Random(seed).choice(OPTIONS) if options is None else options
     qd.init(arch=getattr(qd, arch), default_fp=qd.f64, **chosen)
-    return Player(World(random.Random(seed), bool(chosen.get("ad_snapshot"))))
+    shares = arch in _ADDRESSED and random.Random(f"{seed} shares").random() < _SHARING
+    return Player(World(random.Random(seed), bool(chosen.get("ad_snapshot"))), shares)
 
 
 def play(one: Player, seed: int, steps: Iterable[int] = range(STEPS)) -> None:
@@ -179,32 +191,3 @@ def _told(arch: str, seed: int, steps: Sequence[tuple[int, int]]) -> list[str]:
     except (DifferenceError, qd.AdstackError) as error:
         return [*one.world.told, f"{type(error).__name__}: {str(error).splitlines()[-1]}"]
     return []
-
-
-@click.command()
-@click.argument("arch")
-@click.option("--count", default=1000, help="How many histories.")
-@click.option("--seed", default=0, help="The first one's.")
-@click.option("--shorten", is_flag=True, help="Find few steps that differ, of these.")
-def main(arch: str, count: int, seed: int, shorten: bool) -> None:
-    """Play many histories on a backend; the exit status is 1 if anything differs."""
-    if shorten:
-        click.echo("\n".join(shortened(arch, seed, count)))
-        return
-    failed = 0
-    one = None
-    for number in range(seed, seed + count):
-        if one is None or number % FRESH == 0:
-            one = player(arch, number)
-        try:
-            play(one, number)
-        except (DifferenceError, qd.AdstackError) as error:
-            click.echo(f"history {number}: {type(error).__name__}: {error}\n" + "\n".join(one.world.told[-12:]))
-            failed, one = failed + 1, None
-    told = ", ".join(f"{number} {what}" for what, number in sorted(World.counts.items()))
-    click.echo(f"{count} histories of {STEPS} steps on {arch}: {failed} differ; {told}")
-    raise SystemExit(bool(failed))
-
-
-if __name__ == "__main__":
-    main()

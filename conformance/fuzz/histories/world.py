@@ -41,11 +41,13 @@ class Launched:
 
     Attributes:
         state: what memory held; None if that is not known.
+        left: what it held after the launch; None if that is not known.
         writes: how many writes there had been after it.
         is_outside: whether it was made where everything is noted that its gradient needs.
     """
 
-    state: dict[str, list[float]] | None
+    state: State | None
+    left: State | None
     writes: int
     is_outside: bool
 
@@ -138,13 +140,13 @@ class World:
         values = [self.memory.cells(program, one) if isinstance(one, str) else one for one in call.names]
         return call.form.plain(program, *values)
 
-    def note(self, call: Call, state: dict[str, list[float]] | None, is_outside: bool) -> None:
-        """There was a launch: memory held `state` before it."""
+    def note(self, call: Call, state: State | None, left: State | None, is_outside: bool) -> None:
+        """There was a launch: memory held `state` before it, and `left` after it."""
         self.memory.writes += 1
         if not is_outside:
             self.unclear.add(call.form.name)
         self.found.setdefault(call.form.name, []).append(state)
-        self.seen[self.key(call)] = Launched(state, self.memory.writes, is_outside)
+        self.seen[self.key(call)] = Launched(state, left, self.memory.writes, is_outside)
 
     # ---- outside
 
@@ -158,7 +160,7 @@ class World:
         if result is not None and got != result.value:
             raise self.difference(f"it returned {got}, and should have returned {result.value}")
         self.memory.state = program.state
-        self.note(call, before, True)
+        self.note(call, before, program.state, True)
 
     def gradient(self, call: Call, options: dict[str, Any] | None = None) -> None:
         """Ask for the gradient of a call, and see that it is right, or refused with a reason."""
@@ -198,14 +200,18 @@ class World:
         if self.memory.beside("grad") != adjoints:
             raise self.difference(f"refused, but gradients have changed: {error}")
         refused = call.form.refused or ("nothing that the kernel reads has a gradient" in error.message)
-        if (then is not None and then.state is None) or ("were not kept" in error.message and self.is_unclear(call)):
+        if then is not None and then.state is None:
+            return
+        is_latest = then is not None and then.writes == self.memory.writes
+        if "were not kept" in error.message and self.is_unclear(call) and not is_latest:
             return
         if then is None:
             has_reason = call.form.kept or call.form.rereads or refused or self.is_hidden(call)
         else:
-            has_changed = self.has_changed(then.state) and not (self.is_snapshot or call.form.kept)
-            is_unkept = not then.is_outside and then.writes != self.memory.writes
-            has_reason = refused or has_changed or is_unkept or (call.form.kept and not then.is_outside)
+            has_changed = self.has_changed(then.state) or (call.form.rereads and self.has_changed(then.left))
+            is_stale = has_changed and not (self.is_snapshot or call.form.kept)
+            is_unkept = not then.is_outside and not is_latest
+            has_reason = refused or is_stale or is_unkept or (call.form.kept and not then.is_outside)
         if not has_reason:
             raise self.difference(f"refused, but nothing has changed: {error}") from error
 

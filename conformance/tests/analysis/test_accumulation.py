@@ -7,6 +7,7 @@ from cpu_kit import tasks_of
 from interpreter_kit import parallel, read
 
 from adstack.analysis.accumulation import Offsets, plan, rows_between
+from adstack.analysis.manager import Analyses
 from adstack.errors import IRError
 from adstack.ir.text.printer import print_ir
 from adstack.ir.verify.verifier import verify
@@ -48,6 +49,13 @@ FROM_MEMORY = "%j = load @z[%i] : i32\n"
         (NEIGHBOUR + ADD.format(0, "%j") + "\n%b = atomic max @y[%i], %v : i32", "tiled"),
         (FROM_MEMORY + "%b = atomic xchg @y[%j], %v : i32", "atomic"),
         (NEIGHBOUR + ADD.format(0, "%i") + "\n%b = atomic xchg @y[%j], %v : i32", "atomic"),
+        ("%l = load @s[] : i32\nstore @z[%i], %l\n%a = atomic add @s[], %v : i32", "atomic"),
+        ("%a = atomic add @s[], %v : i32\nstore @z[%i], %a", "atomic"),
+        ("%a = atomic xchg @s[], %v : i32", "atomic"),
+        ("%t = const true : u1\n" + FROM_MEMORY + "%a = atomic or @f[%j], %t : u1", "atomic"),
+        ("%j = cast %i : i8\n" + ADD.format(0, "%j"), "private"),
+        ("%r = cast %i : f32\n%j = cast %r : i32\n" + ADD.format(0, "%j"), "private"),
+        ("%two = const 2 : i32\n%j = mul %i, %two : i32\n" + ADD.format(0, "%j"), "private"),
     ],
     ids=[
         "own",
@@ -67,10 +75,17 @@ FROM_MEMORY = "%j = load @z[%i] : i32\n"
         "kinds, in blocks",
         "an exchange",
         "an exchange, in blocks",
+        "one element, and a load",
+        "the old value of one element",
+        "an exchange of one element",
+        "bits",
+        "a narrow index",
+        "an index that was a float",
+        "a product",
     ],
 )
 def test_the_way_of_an_update(body, way):
-    assert set(ways(loop(body))) == {way}
+    assert set(ways(loop(body, PLACES + "\nplace @f : u1[?] field"))) == {way}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +117,7 @@ def test_offsets_of_inner_loops_count_with_their_range():
         + "\nyield\n}"
     )
     (task,) = tasks_of(loop(body)).tasks
-    assert rows_between(task) == 1
+    assert rows_between(task, Analyses()) == 1
     (update,) = [op for op in task.body.walk() if op.name == "atomic"]
     assert Offsets(task.body.ops[-2]).of(update.operands[0]) == (1, 2)
 
@@ -120,6 +135,29 @@ def test_a_wide_index_that_is_made_narrow_wraps_around():
     assert set(ways(loop(body, index="i64"))) == {"private"}
 
 
+def test_a_narrow_index_of_the_loop_wraps_around():
+    body = "%j = add %i, %one : i16\n" + ADD.format(0, "%i") + "\n" + ADD.format(1, "%j")
+    assert set(ways(loop(body, index="i16"))) == {"private"}
+
+
+def test_kinds_of_elements_that_only_the_caller_can_tell_apart_are_not_mixed():
+    text = """program @k {
+  place @y : i32[?] field
+  task @k.0.parallel parallel (%m: i32) {
+    %zero = const 0 : i32
+    parallel_for (%i = %zero to %m) {
+      %a = atomic add @y[%m], %i : i32
+      %b = atomic {kind} @y[%zero], %i : i32
+      yield
+    }
+    return
+  }
+}
+"""
+    assert ways(text.replace("{kind}", "add")) == ["uniform", "uniform"]
+    assert ways(text.replace("{kind}", "max")) == ["atomic", "atomic"]
+
+
 def test_an_inner_index_alone_is_no_row():
     body = "%three = const 3 : i32\nfor %k = %one to %three {\n" + ADD.format(0, "%k") + "\nyield\n}"
     assert ways(loop(body)) == ["private"]
@@ -129,7 +167,7 @@ def test_rows_are_as_far_apart_as_the_farthest():
     moved = "%two = const 2 : i32\n%j = add %i, %one : i32\n%k = add %i, %two : i32\n"
     updates = "\n".join(ADD.format(number, index) for number, index in enumerate(("%j", "%k", "%i")))
     (task,) = tasks_of(loop(moved + updates)).tasks
-    assert rows_between(task) == 2
+    assert rows_between(task, Analyses()) == 2
 
 
 def test_a_loop_with_copies_has_no_blocks():
@@ -223,6 +261,7 @@ def test_threads_side_by_side_combine_where_the_innermost_index_is_missing(body,
 
 REALS = PLACES.replace("i32", "f32").replace("@z : f32", "@z : i32")
 ARRAYS = PLACES.replace("field", "ndarray")
+MIXED = PLACES.replace("@x : i32[?] field", "@x : i32[?] ndarray")
 
 
 def in_order(body: str, places: str = PLACES) -> list[str]:
@@ -256,6 +295,7 @@ def in_order(body: str, places: str = PLACES) -> list[str]:
         (ADD.format(0, "%i"), ARRAYS, ["own"]),
         (ADD.format(0, "%i") + "\n%b = atomic add @x[%i], %v : i32", PLACES, ["own", "own"]),
         (ADD.format(0, "%i") + "\n%b = atomic add @x[%i], %v : i32", ARRAYS, ["ordered", "ordered"]),
+        (ADD.format(0, "%i") + "\n%b = atomic add @x[%i], %v : i32", MIXED, ["ordered", "ordered"]),
     ],
     ids=[
         "integers",
@@ -273,6 +313,7 @@ def in_order(body: str, places: str = PLACES) -> list[str]:
         "an array",
         "two fields",
         "arrays that may be one",
+        "an array that may be a field",
     ],
 )
 def test_where_the_order_of_iterations_would_make_a_difference_they_run_in_order(body, places, wanted):
@@ -286,5 +327,7 @@ def test_the_text_form_has_the_plan_and_the_verifier_knows_the_ways():
     assert print_ir(read(text)) == text
     (update,) = [op for op in program.tasks[0].body.walk() if op.name == "atomic"]
     update.attrs["sums"] = "somehow"
-    with pytest.raises(IRError, match="attribute 'sums' must be one of own, uniform, tiled, private, subgroup, atomic"):
+    with pytest.raises(
+        IRError, match="attribute 'sums' must be one of own, uniform, gathered, tiled, private, subgroup, atomic"
+    ):
         verify(program)

@@ -20,12 +20,12 @@ def points(boxes: list[Box]) -> set[Any]:
 def test_a_set_of_few_boxes_holds_exactly_what_was_included(seed: int) -> None:
     random = Random(seed)
     boxes: list[Box] = []
-    given: list[Box] = []
+    included: list[Box] = []
     for _ in range(12):
         box = tuple((lo := random.randrange(6), lo + random.randrange(4)) for _ in range(2))
         include(boxes, box)
-        given.append(box)
-        assert points(boxes) == points(given)
+        included.append(box)
+        assert points(boxes) == points(included)
 
 
 def test_rows_one_after_the_other_are_one_box() -> None:

@@ -24,9 +24,9 @@ def test_a_trap_depends_on_the_second_operand_and_the_type_of_the_first(row):
 
 def places() -> dict[str, Place | Value]:
     kinds = ("field", "field2", "ndarray", "ndarray2", "temp", "result")
-    found: dict[str, Place | Value] = {name: Place(name, f32, (), name.rstrip("2")) for name in kinds}
-    found["array"] = Value(ArrayType(i32, 4))
-    return found
+    by_name: dict[str, Place | Value] = {name: Place(name, f32, (), name.rstrip("2")) for name in kinds}
+    by_name["array"] = Value(ArrayType(i32, 4))
+    return by_name
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,23 @@
 """The analysis manager: what is computed once, what is forgotten, and what the check finds."""
 
+import ast
+from pathlib import Path
+
 import pytest
 from transforms_kit import kernel_of, wrap
 
+from adstack.analysis import (
+    facts,
+    induction,
+    iteration_space,
+    loop_nests,
+    manager,
+    order,
+    reductions,
+    store_sinking,
+    strides,
+    uniformity,
+)
 from adstack.analysis.facts import draws_random, mod_ref
 from adstack.analysis.manager import Analyses
 from adstack.conformance.fuzz.programs import random_kernel
@@ -76,3 +91,35 @@ def test_passes_preserve_what_they_say(name):
             analyses.get(analysis, kernel.body)
         analyses.invalidate(run(kernel.body, DEFAULT, analyses))
         analyses.check()
+
+
+CACHED = (
+    order.Order,
+    strides.Strides,
+    facts.mod_ref,
+    facts.draws_random,
+    induction.values_in_32_bits,
+    iteration_space.bound_ops,
+    iteration_space.side_by_side,
+    iteration_space.side_by_side_in_row,
+    loop_nests.contains_loop,
+    reductions.read_only_places,
+    store_sinking.sinkable_stores,
+    uniformity.varying_values,
+    uniformity.varying_in_row,
+)
+"""Facts about whole regions that more than one room wants."""
+
+
+def test_nobody_but_the_manager_computes_what_it_keeps():
+    """`by_place` is not among them: a pass that rewrites a loop asks anew, of regions that nobody has seen before."""
+    names, home = {analysis.__name__ for analysis in CACHED}, Path(manager.__file__).parent
+    called = [
+        f"{path.relative_to(home.parent.parent)}:{node.lineno} {node.func.id}"
+        for top in (home.parent, home.parent.parent / "backends")
+        for path in top.rglob("*.py")
+        if home not in path.parents
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+    ]
+    assert not called

@@ -18,16 +18,16 @@ from adstack.ir.verify.verifier import verify
 @pytest.mark.parametrize("seed", range(40))
 def test_the_kernel_does_what_it_did(seed: int) -> None:
     kernel = random_kernel(seed, 60)
-    made = checked(kernel, set(kernel.places))
-    verify(made.kernel)
+    marked = checked(kernel, set(kernel.places))
+    verify(marked.kernel)
     first = random_buffers(kernel, seed)
     second = copy.deepcopy(first)
-    second.update({mark.name: np.zeros(first[name].shape, np.int32) for name, mark in made.marks.items()})
-    if made.marks:
-        second[RECORD] = np.zeros(made.record.shape, np.int32)
+    second.update({mark.name: np.zeros(first[name].shape, np.int32) for name, mark in marked.marks.items()})
+    if marked.marks:
+        second[RECORD] = np.zeros(marked.record.shape, np.int32)
     quiet = RunOptions(stdout=lambda text: None)
     run(kernel, first, random_params(kernel, seed), options=quiet)
-    run(made.kernel, second, random_params(kernel, seed), options=quiet)
+    run(marked.kernel, second, random_params(kernel, seed), options=quiet)
     assert [name for name in first if not same_bits(first[name], second[name])] == []
 
 
@@ -45,13 +45,13 @@ def test_the_first_write_of_a_read_element_is_on_record() -> None:
     store @x[%0], %3
     return
     """
-    made = checked(kernel_of(wrap(text)), {"x", "y"})
-    assert list(made.marks) == ["x"]
+    marked = checked(kernel_of(wrap(text)), {"x", "y"})
+    assert list(marked.marks) == ["x"]
     memory = {"x": np.ones(4, np.float32), "y": np.ones(4, np.float32)}
-    memory["x.read"], memory[RECORD] = np.zeros(4, np.int32), np.zeros(made.record.shape, np.int32)
-    run(made.kernel, memory)
-    found, read, written, element = memory[RECORD].tolist()
-    assert found == 1
-    names = [None if op is None else op.name for op in made.sites]
+    memory["x.read"], memory[RECORD] = np.zeros(4, np.int32), np.zeros(marked.record.shape, np.int32)
+    run(marked.kernel, memory)
+    overwritten, read, written, element = memory[RECORD].tolist()
+    assert overwritten == 1
+    names = [None if op is None else op.name for op in marked.sites]
     assert names == [None, "load", "store", "load", "atomic", "store"]
     assert (read, written, element) == (3, 4, 1)

@@ -16,8 +16,8 @@ SHAPES = {"x": 5, "w": 5, "y": 5, "z": ()}
 
 def memory(seed: int) -> Buffers:
     random = np.random.default_rng(seed)
-    made = {name: np.asarray(random.uniform(0.5, 1.5, shape)) for name, shape in SHAPES.items()}
-    return {**made, "n": np.array([0, 3, 1, 4, 2], np.int32)}
+    arrays = {name: np.asarray(random.uniform(0.5, 1.5, shape)) for name, shape in SHAPES.items()}
+    return {**arrays, "n": np.array([0, 3, 1, 4, 2], np.int32)}
 
 
 def adjoints(seed: int) -> Buffers:
@@ -244,16 +244,16 @@ def test_a_sum_of_what_only_the_launch_has_seen_is_refused() -> None:
         reversed_kernel(text)
 
 
-def gradient_of_x(body: str, x: list[float], **given: list[float]) -> list[float]:
+def gradient_of_x(body: str, x: list[float], **others: list[float]) -> list[float]:
     """Where x is a square root's argument, say, that is at the edge of its domain."""
-    made = kernel(threads(body))
-    buffers = {**memory(0), "x": np.array(x), **{name: np.array(values) for name, values in given.items()}}
-    run(lower(made), buffers)
+    forward = kernel(threads(body))
+    buffers = {**memory(0), "x": np.array(x), **{name: np.array(values) for name, values in others.items()}}
+    run(lower(forward), buffers)
     buffers |= {f"{name}.grad": np.ones_like(array) for name, array in adjoints(1).items()}
     buffers["x.grad"][:] = 0
-    run(lower(reversed_kernel(made)), buffers)
-    found: list[float] = buffers["x.grad"].tolist()
-    return found
+    run(lower(reversed_kernel(forward)), buffers)
+    gradient: list[float] = buffers["x.grad"].tolist()
+    return gradient
 
 
 ROOT = "%a = load @x[%i]\n%r = sqrt %a\n%z = const 0.0 : f64\n%c = gt %a, %z\n%m = load @n[%i]\n"
@@ -324,9 +324,9 @@ def test_nothing_comes_of_an_infinite_derivative_that_nothing_depends_on(name: s
 
 def test_nothing_comes_of_it_in_code_around_a_parallel_loop_either() -> None:
     body = "%b = load @w[%i]\n%c = gt %b, %five\n%s = select %c, %r, %b\nstore @y[%i], %s"
-    made = kernel("%five = const 5.0 : f64\n%a = load @x[%0]\n%r = sqrt %a\n" + threads(body))
+    forward = kernel("%five = const 5.0 : f64\n%a = load @x[%0]\n%r = sqrt %a\n" + threads(body))
     buffers = {**memory(0), "x": np.zeros(5)} | {f"{name}.grad": array for name, array in adjoints(1).items()}
-    run(lower(reversed_kernel(made)), buffers)
+    run(lower(reversed_kernel(forward)), buffers)
     assert np.isfinite(buffers["x.grad"]).all()
 
 
@@ -340,11 +340,11 @@ TIGHT = {
 
 @pytest.mark.parametrize("name", TIGHT)
 def test_a_connected_zero_times_infinity_is_not_hidden(name: str) -> None:
-    made = kernel(threads(ROOT + TIGHT[name] + "\nstore @y[%i], %s"))
+    forward = kernel(threads(ROOT + TIGHT[name] + "\nstore @y[%i], %s"))
     buffers = {**memory(0), "x": np.zeros(5)}
-    run(lower(made), buffers)
+    run(lower(forward), buffers)
     buffers |= {f"{name}.grad": np.zeros_like(array) for name, array in adjoints(1).items()}
-    run(lower(reversed_kernel(made)), buffers)
+    run(lower(reversed_kernel(forward)), buffers)
     assert np.isnan(buffers["x.grad"]).all()
 
 

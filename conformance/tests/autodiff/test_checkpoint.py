@@ -38,29 +38,29 @@ NESTS = ["serial", "ragged", "inner_while", "siblings", "arrays_of_a_branch", "n
 )
 def test_gradients_have_the_same_bits_as_without(name: str, checkpoints: Checkpoints) -> None:
     kernel = kernels()[name]
-    whole, parts = backward(kernel), backward(kernel, checkpoints)
+    plain, parts = backward(kernel), backward(kernel, checkpoints)
     for seed, trips in enumerate(TRIPS):
         memory = buffers(kernel, trips, seed)
-        assert gradients(parts, memory) == gradients(whole, memory), trips
+        assert gradients(parts, memory) == gradients(plain, memory), trips
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_they_have_the_same_bits_on_the_cpu_over_any_number_of_lanes(name: str) -> None:
     kernel = kernels()[name]
-    whole, parts = backward(kernel), backward(kernel, Checkpoints(3, 2, 1 + (name == "nests")))
+    plain, parts = backward(kernel), backward(kernel, Checkpoints(3, 2, 1 + (name == "nests")))
     memory = buffers(kernel, [12, 31, 7, 0, 13, 14])
-    one = on_cpu(whole, 1, memory)
+    one = on_cpu(plain, 1, memory)
     assert on_cpu(parts, 1, memory) == one
-    four, alike = on_cpu(parts, 4, memory), on_cpu(whole, 4, memory)
+    four, alike = on_cpu(parts, 4, memory), on_cpu(plain, 4, memory)
     # w and total get sums from several iterations: in which order depends on which of them share a vector
     sums = {f"{place.name}.grad" for place in kernel.places.values() if place.label in ("w", "total")}
     assert sums or name.startswith("arrays_")
     assert [four[name] for name in memory if name not in sums] == [alike[name] for name in memory if name not in sums]
 
 
-def on_cpu(program: Program, lanes: int, given: Buffers) -> dict[str, bytes]:
+def on_cpu(program: Program, lanes: int, before: Buffers) -> dict[str, bytes]:
     """What a program leaves, run by one thread."""
-    memory = {name: buffer.copy() for name, buffer in given.items()}
+    memory = {name: buffer.copy() for name, buffer in before.items()}
     compiled(program, lanes, threads=1)(memory)
     return {name: buffer.tobytes() for name, buffer in memory.items()}
 
@@ -73,9 +73,9 @@ def test_random_kernels_have_the_same_gradients(block: int) -> None:
         memory = smooth_buffers(kernel, seed)
         memory |= {f"{name}.grad": adjoint for name, adjoint in smooth_adjoints(kernel, seed).items()}
         wanted = gradients(backward(kernel), memory)
-        made = backward(kernel, Checkpoints(1 + seed % 3, 1 + seed % 2, 1 + seed // 2 % 3))
-        assert gradients(made, memory) == wanted, seed
-        tried += any(op.name == "while" for task in made.tasks for op in task.body.walk())
+        checkpointed = backward(kernel, Checkpoints(1 + seed % 3, 1 + seed % 2, 1 + seed // 2 % 3))
+        assert gradients(checkpointed, memory) == wanted, seed
+        tried += any(op.name == "while" for task in checkpointed.tasks for op in task.body.walk())
     assert tried, "no kernel has a loop that keeps something"
 
 
@@ -130,29 +130,29 @@ def sines(kernel: Kernel, trips: int) -> int:
 def test_as_few_trips_run_again_as_the_schedule_promises(snapshots: int, block: int) -> None:
     kernel = recurrence()
     for trips in (0, 1, 4, 15, 16, 17, 40):
-        made = reverse(kernel, places(kernel), checkpoints=Checkpoints(snapshots, block))
+        checkpointed = reverse(kernel, places(kernel), checkpoints=Checkpoints(snapshots, block))
         blocks = -(-trips // block)
         starts = [max(trips - block * (blocks - k), 0) for k in range(blocks)]
         again = [starts[to] - starts[at] for what, at, to in actions(blocks, snapshots) if what == "advance"]
-        assert sines(made, trips) == trips + sum(again)
+        assert sines(checkpointed, trips) == trips + sum(again)
         if trips == blocks * block:
             assert sum(again) == block * forward_blocks(blocks, snapshots)
 
 
 @pytest.mark.parametrize("name", ["recurrence", "ragged", "inner_while", "arrays"])
 def test_adstacks_are_as_deep_as_the_fullest_block_and_no_deeper(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[stacks.Stack] = []
+    allocated: list[stacks.Stack] = []
     init = stacks.Stack.__init__
 
     def recorded(self: stacks.Stack, *args: Any) -> None:
         init(self, *args)
-        made.append(self)
+        allocated.append(self)
 
     monkeypatch.setattr(stacks.Stack, "__init__", recorded)
     kernel = kernels()[name]
     gradients(backward(kernel, Checkpoints(4, 3)), buffers(kernel, [40, 41, 42, 43, 44, 45]))
-    assert len(made) >= 3
-    for stack in made:
+    assert len(allocated) >= 3
+    for stack in allocated:
         assert stack.count.tolist() == stack.capacity.tolist()
         assert stack.capacity.max() <= 80, "no depth grows with the trip count"
 
@@ -167,8 +167,8 @@ def test_the_adstacks_of_a_nest_do_not_grow_with_the_trips_of_any_level() -> Non
 def test_a_hundred_thousand_trips_need_two_hundred_slots() -> None:
     kernel = recurrence()
     memory = memory_of(100_000)
-    whole, parts = backward(kernel), backward(kernel, Checkpoints(100, 100))
-    assert on_cpu(parts, 1, memory) == on_cpu(whole, 1, memory)
+    plain, parts = backward(kernel), backward(kernel, Checkpoints(100, 100))
+    assert on_cpu(parts, 1, memory) == on_cpu(plain, 1, memory)
 
 
 def test_loops_of_few_trips_keep_everything() -> None:

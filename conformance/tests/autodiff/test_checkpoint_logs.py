@@ -95,10 +95,10 @@ def logging(name: str) -> tuple[Kernel, Journaled]:
 
 def memory_of(kernel: Kernel, trips: list[int], seed: int) -> Buffers:
     """What a launch that has logged everything leaves, with adjoints at random."""
-    _, made = logging(next(name for name in NAMES if logging(name)[0] is kernel))
+    _, logged = logging(next(name for name in NAMES if logging(name)[0] is kernel))
     before = buffers(kernel, trips, seed)
-    _, wanted = launched(made, before, np.zeros(2 * made.sheets, np.int64))
-    memory, again = launched(made, before, wanted)
+    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.int64))
+    memory, again = launched(logged, before, wanted)
     assert (wanted == again).all()
     return memory
 
@@ -112,21 +112,21 @@ def gradients(kernel: Kernel, memory: Buffers) -> dict[str, Array]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda c: f"{c.snapshots}, {c.block}, {c.levels}")
 def test_gradients_have_the_same_bits_as_without(name: str, scheme: Checkpoints) -> None:
-    kernel, made = logging(name)
-    parts = reverse(made.source, places(kernel), journal=made.journal, checkpoints=scheme)
-    parts.places.update({log.place.name: log.place for log in made.logs})
+    kernel, logged = logging(name)
+    parts = reverse(logged.source, places(kernel), journal=logged.journal, checkpoints=scheme)
+    parts.places.update({log.place.name: log.place for log in logged.logs})
     verify(parts)
     for seed, trips in enumerate([[1, 2, 3, 0, 6, 0], [9, 17, 5, 0, 8, 10]]):
         memory = memory_of(kernel, trips, seed)
-        wanted, got = gradients(made.backward, memory), gradients(parts, memory)
+        wanted, got = gradients(logged.backward, memory), gradients(parts, memory)
         assert {k: v.tobytes() for k, v in got.items()} == {k: v.tobytes() for k, v in wanted.items()}, trips
         assert any((wanted[key] != memory[key]).any() for key in wanted)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_loop_is_refused_and_a_snapshot_holds_no_more_for_more_trips(name: str) -> None:
-    kernel, made = logging(name)
-    plan = plan_checkpoints(made.source, places(kernel), journal=made.journal, levels=3)
+    kernel, logged = logging(name)
+    plan = plan_checkpoints(logged.source, places(kernel), journal=logged.journal, levels=3)
     assert plan.loops
     assert not plan.refused
     assert all(sum(loop.state.values()) <= 12 for loop in plan.loops)

@@ -82,8 +82,8 @@ def strides_in_a_kernel(cases: list[tuple[int, int]]) -> list[int]:
     b.return_()
     memory = dict(zip(names, (*np.array(cases, np.int64).T.copy(), np.zeros(len(cases), np.int64)), strict=True))
     run(Kernel("strides", b.region, names), memory)
-    found: list[int] = memory["found"].tolist()
-    return found
+    strides: list[int] = memory["found"].tolist()
+    return strides
 
 
 @pytest.mark.parametrize(("snapshots", "block"), [(0, 1), (1, 0), (-3, 5)])

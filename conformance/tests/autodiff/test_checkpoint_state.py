@@ -65,11 +65,11 @@ def test_a_serial_loop_is_refused_if_what_the_kernel_holds_for_it_changes(kernel
 
 def keeps_everything(kernel: Kernel, replayed: Sequence[str] = (), journal: Journal | None = None) -> None:
     """Checkpoints or not, the reverse kernel is the same."""
-    made = [
+    kernels = [
         reverse(kernel, places(kernel), replayed, checkpoints=checkpoints, journal=journal)
         for checkpoints in (None, Checkpoints(2, 2))
     ]
-    assert print_ir(made[0]) == print_ir(made[1])
+    assert print_ir(kernels[0]) == print_ir(kernels[1])
 
 
 def test_what_was_written_before_a_loop_may_be_read_in_it() -> None:
@@ -107,10 +107,10 @@ def test_all_that_trips_may_touch_is_part_of_the_state(body: str, place: str, el
     kernel = kernel_of(wrap(text, HEAD))
     (plan,) = plan_checkpoints(kernel, places(kernel), [place]).loops
     assert plan.state == {8: 1, 4: 1 + elements}
-    made = [lower(reverse(kernel, places(kernel), [place], checkpoints=c)) for c in (None, *SCHEMES)]
+    programs = [lower(reverse(kernel, places(kernel), [place], checkpoints=c)) for c in (None, *SCHEMES)]
     memory = buffers(kernel, [8])
-    whole, *parts = (gradients(program, memory) for program in made)
-    assert parts == [whole] * len(SCHEMES)
+    plain, *parts = (gradients(program, memory) for program in programs)
+    assert parts == [plain] * len(SCHEMES)
 
 
 SCHEMES = [Checkpoints(1, 1), Checkpoints(2, 2), Checkpoints(3, 1)]
@@ -202,9 +202,9 @@ def test_outermost_loops_come_with_the_branches_around_them() -> None:
         )
     )
     (branch,) = (op for op in kernel.body.ops if op.name == "if")
-    found = list(outermost_loops(branch))
-    assert [len(around) for _, around in found] == [1, 2]
-    assert list(outermost_loops(found[0][0])) == [(found[0][0], [])]
+    loops = list(outermost_loops(branch))
+    assert [len(around) for _, around in loops] == [1, 2]
+    assert list(outermost_loops(loops[0][0])) == [(loops[0][0], [])]
     assert not list(outermost_loops(some(kernel, "load")))
 
 

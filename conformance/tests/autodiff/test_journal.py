@@ -76,45 +76,45 @@ COUNTING_DOWN = """parallel_for (%i = %0 to %4) {
 
 
 def test_logs_are_as_large_as_the_longest_iteration_needs() -> None:
-    made = check(of(COUNTING_DOWN), memory_of([3, 0, 2, 1]), ADJOINTS)
-    _, wanted = launched(made, memory_of([3, 0, 2, 1]), np.zeros(2 * made.sheets, np.int64))
+    logged = check(of(COUNTING_DOWN), memory_of([3, 0, 2, 1]), ADJOINTS)
+    _, wanted = launched(logged, memory_of([3, 0, 2, 1]), np.zeros(2 * logged.sheets, np.int64))
     # once per iteration, per iteration of %k, per iteration of %j: 3 + 2 + 1
     assert wanted.reshape(-1, 2).tolist() == [[1, 4], [3, 4], [6, 4]]
 
 
 def test_the_cpu_agrees_to_the_bit() -> None:
     before = memory_of([3, 0, 2, 1])
-    made = check(of(COUNTING_DOWN), before, ADJOINTS)
-    _, wanted = launched(made, before, np.zeros(2 * made.sheets, np.int64))
-    for log in made.logs:
+    logged = check(of(COUNTING_DOWN), before, ADJOINTS)
+    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.int64))
+    for log in logged.logs:
         shape = tuple(wanted[2 * log.sheet : 2 * log.sheet + 2])
         before[log.place.name] = np.zeros(shape, log.place.dtype.numpy)
-    _, after = agree(made.forward, {**before, WANTED: np.zeros(2 * made.sheets, np.int64)}, widths=(1, 8))
+    _, after = agree(logged.forward, {**before, WANTED: np.zeros(2 * logged.sheets, np.int64)}, widths=(1, 8))
     after.update({f"{name}.grad": adjoint.copy() for name, adjoint in ADJOINTS.items()})
-    agree(made.backward, {name: after[name] for name in made.backward.places}, widths=(1, 8))
+    agree(logged.backward, {name: after[name] for name in logged.backward.places}, widths=(1, 8))
 
 
 def test_what_finds_no_room_is_dropped_and_harms_nothing() -> None:
-    made = check(of(COUNTING_DOWN), memory_of([3, 0, 2, 1]), ADJOINTS)
-    memory, _ = launched(made, memory_of([3, 0, 2, 1]), np.array([1, 2, 2, 3, 0, 0]))
+    logged = check(of(COUNTING_DOWN), memory_of([3, 0, 2, 1]), ADJOINTS)
+    memory, _ = launched(logged, memory_of([3, 0, 2, 1]), np.array([1, 2, 2, 3, 0, 0]))
     plain = memory_of([3, 0, 2, 1])
     run(lower(of(COUNTING_DOWN)), plain)
     assert all(np.array_equal(memory[name], plain[name]) for name in plain)
 
 
 def test_logs_that_nobody_reads_are_not_written() -> None:
-    made = check(
+    logged = check(
         of("parallel_for (%i = %0 to %4) {\n%a = load @x[%i]\nstore @x[%i], %a\nyield\n}"), memory_of([0] * 4), ADJOINTS
     )
-    assert made.logs == ()
+    assert logged.logs == ()
 
 
 @pytest.mark.parametrize("kind", ["add", "mul", "min", "max", "xchg"])
 def test_updates_whose_old_values_count_are_made_in_turn(kind: str) -> None:
     body = f"%a = load @x[%i]\n%o = atomic {kind} @y[%1], %a\n%s = mul %o, %a\nstore @x[%i], %s"
     body = f"parallel_for (%i = %0 to %4) {{\n{body}\nyield\n}}"
-    made = check(of(body), memory_of([0] * 4), ADJOINTS)
-    assert [op.name for op in made.forward.body.walk() if op.name == "parallel_for"] == []
+    logged = check(of(body), memory_of([0] * 4), ADJOINTS)
+    assert [op.name for op in logged.forward.body.walk() if op.name == "parallel_for"] == []
 
 
 def test_neighbours_do_not_have_an_element_to_themselves() -> None:
@@ -127,19 +127,19 @@ def test_neighbours_do_not_have_an_element_to_themselves() -> None:
       %p = atomic mul @y[%m], %a
       yield
     }"""
-    made = check(of(body), memory_of([0] * 4), ADJOINTS)
-    assert [op.name for op in made.forward.body.walk() if op.name == "parallel_for"] == []
+    logged = check(of(body), memory_of([0] * 4), ADJOINTS)
+    assert [op.name for op in logged.forward.body.walk() if op.name == "parallel_for"] == []
 
 
 def test_random_numbers_are_logged() -> None:
     body = "%a = load @x[%i]\n%r = random : f64\n%s = mul %r, %a\nstore @y[%i], %s"
     body = f"parallel_for (%i = %0 to %4) {{\n{body}\nyield\n}}"
-    made = journaled(optimize(of(body), keep_accesses=True), gradients_of(of(body)))
+    logged = journaled(optimize(of(body), keep_accesses=True), gradients_of(of(body)))
     before = memory_of([0] * 4)
-    _, wanted = launched(made, before, np.zeros(2 * made.sheets, np.int64))
-    memory, _ = launched(made, before, wanted)
+    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.int64))
+    memory, _ = launched(logged, before, wanted)
     memory.update({f"{name}.grad": adjoint.copy() for name, adjoint in ADJOINTS.items()})
-    run(lower(made.backward), memory)
+    run(lower(logged.backward), memory)
     drawn = memory["journal.0"][0]
     assert np.array_equal(memory["y"], drawn * before["x"])
     assert np.array_equal(memory["x.grad"], ADJOINTS["x"] + drawn * ADJOINTS["y"])
@@ -147,9 +147,9 @@ def test_random_numbers_are_logged() -> None:
 
 def test_the_places_are_told_apart_by_type() -> None:
     kernel = replace(of(COUNTING_DOWN), name="down")
-    made = journaled(optimize(kernel, keep_accesses=True), gradients_of(kernel))
-    assert {log.place.dtype for log in made.logs} <= {f64, f32, kernel.places["n"].dtype}
-    assert made.forward.name == "down"
+    logged = journaled(optimize(kernel, keep_accesses=True), gradients_of(kernel))
+    assert {log.place.dtype for log in logged.logs} <= {f64, f32, kernel.places["n"].dtype}
+    assert logged.forward.name == "down"
 
 
 ROUND = """kernel @k() {

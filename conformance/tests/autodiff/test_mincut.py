@@ -14,13 +14,13 @@ Graph = Mapping[int, Sequence[int]]
 
 
 def reached(edges: Graph, start: set[int], cut: set[int]) -> set[int]:
-    found = start - cut
-    work = list(found)
+    reachable = start - cut
+    work = list(reachable)
     while work:
-        new = {target for target in edges.get(work.pop(), ()) if target not in found and target not in cut}
-        found |= new
+        new = {target for target in edges.get(work.pop(), ()) if target not in reachable and target not in cut}
+        reachable |= new
         work += new
-    return found
+    return reachable
 
 
 def cheapest(costs: Mapping[int, int], edges: Graph, sources: set[int], sinks: set[int]) -> int:

@@ -20,8 +20,8 @@ from adstack.runtime.protocol.options import Options
 def read_by_reverse(kernel: Kernel, names: set[str]) -> set[str]:
     """The places of the kernel that its reverse mode loads."""
     grads = {n: replace(kernel.places[n], name=f"{n}.grad", role="grad", of=n) for n in names}
-    made = reverse_mode(kernel, grads, Options(), rewinds=False)
-    loaded = {op.attrs["place"].name for op in made.kernel.body.walk() if op.name in ("load", "atomic")}
+    reversal = reverse_mode(kernel, grads, Options(), rewinds=False)
+    loaded = {op.attrs["place"].name for op in reversal.kernel.body.walk() if op.name in ("load", "atomic")}
     return {name for name in loaded & kernel.places.keys() if kernel.places[name].kind != "temp"}
 
 

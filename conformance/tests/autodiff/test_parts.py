@@ -20,11 +20,11 @@ def test_parts_do_what_the_kernel_does(seed: int) -> None:
     kernel = random_kernel(seed, 60)
     first = random_buffers(kernel, seed)
     second = copy.deepcopy(first)
-    made = parts(kernel)
-    for part in made:
+    pieces = parts(kernel)
+    for part in pieces:
         verify(part)
         run(part, second, random_params(kernel, seed), options=RunOptions(stdout=lambda text: None))
-    if made:
+    if pieces:
         run(kernel, first, random_params(kernel, seed), options=RunOptions(stdout=lambda text: None))
     assert [name for name in first if not same_bits(first[name], second[name])] == []
 
@@ -53,10 +53,10 @@ LOOPS = """
 
 def test_arithmetic_on_arguments_is_repeated_and_memory_is_not() -> None:
     signature = "kernel @k(%n: i32) {"
-    made = parts(kernel_of(wrap(HEAD + LOOPS, signature)))
-    assert len(made) == 3
+    pieces = parts(kernel_of(wrap(HEAD + LOOPS, signature)))
+    assert len(pieces) == 3
     memory = {"x": np.arange(4, dtype=np.float32)}
-    for part in made:
+    for part in pieces:
         run(part, memory, [3])
     assert memory["x"].tolist() == [0.0, 2.0, 4.0, 3.0]
     assert parts(kernel_of(wrap(HEAD + LOOPS.replace("add %5, %5", "add %5, %2"), signature))) == []
@@ -78,5 +78,5 @@ def test_one_stretch_is_not_parted() -> None:
 def test_what_parts_would_lose_keeps_a_kernel_whole(old: str, new: str) -> None:
     head = "kernel @k(%n: i32) -> (i32) {" if new == "return %n" else "kernel @k(%n: i32) {"
     place = "\nplace @t : f32[] temp" if "@t" in new else ""
-    whole = HEAD.replace("[4] field", f"[4] field{place}") + LOOPS
-    assert parts(kernel_of(wrap(whole.replace(old, new), head))) == []
+    source = HEAD.replace("[4] field", f"[4] field{place}") + LOOPS
+    assert parts(kernel_of(wrap(source.replace(old, new), head))) == []

@@ -55,25 +55,25 @@ def test_a_branch_keeps_what_it_looks_at_if_it_is_known_how_often_it_is_taken(na
     text, side = OFTEN[name]
     more = STEP.replace("%s", "%s2").replace("%d", "%d2") + "yield %d2\n"
     body = text.replace("BODY", STEP + "yield %d\n").replace("MORE", more)
-    made = reversed_kernel(kernel(threads(START + FOR.format(body + "\nyield %p") + END)))
+    gradient = reversed_kernel(kernel(threads(START + FOR.format(body + "\nyield %p") + END)))
     inside = [
         "yes" if region is op.regions[0] else "no"
-        for op in ops(made, "if")
+        for op in ops(gradient, "if")
         for region in op.regions
         if any(one.name == "stack.put" for one in region.ops)
     ]
     assert inside == [side] * bool(side)
-    assert len(ops(made, "stack.put")) == 1
+    assert len(ops(gradient, "stack.put")) == 1
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_what_the_rest_follows_from_is_kept(name: str) -> None:
     body, wanted = PLANS[name]
-    made = reversed_kernel(kernel(threads(START + body + END)))
-    assert [op.operands[2].name for op in ops(made, "stack.put")] == wanted
+    gradient = reversed_kernel(kernel(threads(START + body + END)))
+    assert [op.operands[2].name for op in ops(gradient, "stack.put")] == wanted
 
 
 def test_memory_that_is_written_elsewhere_is_kept_and_not_read_again() -> None:
     body = FOR.format("%f = load @y[%i]\n%d = mul %v, %f\nyield %d") + "\nstore @z[], %r"
-    made = reversed_kernel(kernel(threads("store @y[%i], %half\n" + START + body)))
-    assert [op.operands[2].name for op in ops(made, "stack.put")] == ["v", "f"]
+    gradient = reversed_kernel(kernel(threads("store @y[%i], %half\n" + START + body)))
+    assert [op.operands[2].name for op in ops(gradient, "stack.put")] == ["v", "f"]

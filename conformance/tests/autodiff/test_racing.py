@@ -62,10 +62,10 @@ def racing(extents, touches):
     )
 
 
-def built(touches, known):
+def built(touches, extents):
     """The kernel; bounds are its parameters, unless they are known."""
     b = Builder(Region([Value(i32, "n"), Value(i32, "m")]))
-    n, m = (b.const(k, i32) for k in known) if known else b.region.args
+    n, m = (b.const(k, i32) for k in extents) if extents else b.region.args
     zero, body = b.const(0, i32), Region([Value(i32, "i"), Value(i32, "j")])
     with b.into(body):
         value = b.load(Y, [zero])
@@ -89,12 +89,12 @@ def built(touches, known):
     return Kernel("k", region, {place.name: place for place in (X, Y, TOTAL)})
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_a_race_is_certain_if_and_only_if_two_iterations_meet(known):
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_race_is_certain_if_and_only_if_two_iterations_meet(constant):
     @settings(max_examples=150)
     @given(EXTENTS, st.lists(TOUCH, min_size=1, max_size=3))
     def check(extents, touches):
-        kernel = built(touches, extents if known else None)
+        kernel = built(touches, extents if constant else None)
         assert refused(kernel, extents) == racing(extents, touches)
 
     check()

@@ -28,9 +28,9 @@ FRONT = "%0 = const 0 : i32\n%4 = const 4 : i32\n%k = const 1.5 : f32\n"
 
 def accesses(body: str) -> list[str]:
     """The places that loads, stores and atomics are of when x has scratch memory, in order."""
-    made = with_scratch(kernel_of(wrap(f"{FRONT}{body}\nreturn", HEAD)), {"x"})
-    verify(made.kernel)
-    return [op.attrs["place"].name for op in made.kernel.body.walk() if op.name in ("load", "store", "atomic")]
+    rewritten = with_scratch(kernel_of(wrap(f"{FRONT}{body}\nreturn", HEAD)), {"x"})
+    verify(rewritten.kernel)
+    return [op.attrs["place"].name for op in rewritten.kernel.body.walk() if op.name in ("load", "store", "atomic")]
 
 
 def threads(body: str) -> str:
@@ -92,28 +92,28 @@ def test_what_can_not_be_written_again_stays(body: str) -> None:
 def test_a_reverse_kernel_may_read_what_it_repeats_in_scratch_memory() -> None:
     steps = "for %j = %0 to %4 {\n%v = load @x[%i]\n%s = sin %v\nstore @x[%i], %s\nyield\n}"
     kernel = kernel_of(wrap(f"{FRONT}{threads(steps)}\nreturn", HEAD))
-    made = with_scratch(kernel, {"x"})
+    rewritten = with_scratch(kernel, {"x"})
     grad = Place("x.grad", f32, (4,), "field", "grad", "x")
-    scratch = made.scratch["x"].name
-    verify(reverse(made.kernel, {"x": grad, scratch: grad}, {scratch}))
+    scratch = rewritten.scratch["x"].name
+    verify(reverse(rewritten.kernel, {"x": grad, scratch: grad}, {scratch}))
     with pytest.raises(qd.AdstackDataAccessError):
-        reverse(made.kernel, {"x": grad, scratch: grad})
+        reverse(rewritten.kernel, {"x": grad, scratch: grad})
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_kernel_means_the_same(seed: int) -> None:
     kernel = random_kernel(seed, 60)
-    made = with_scratch(kernel, set(kernel.places))
-    verify(made.kernel)
+    rewritten = with_scratch(kernel, set(kernel.places))
+    verify(rewritten.kernel)
     first = random_buffers(kernel, seed)
     second = copy.deepcopy(first)
-    for aliases in (made.scratch, made.before):
+    for aliases in (rewritten.scratch, rewritten.before):
         second.update({alias.name: np.array(first[name]) for name, alias in aliases.items()})
     quiet = RunOptions(stdout=lambda text: None)
     run(kernel, first, random_params(kernel, seed), options=quiet)
-    run(made.kernel, second, random_params(kernel, seed), options=quiet)
+    run(rewritten.kernel, second, random_params(kernel, seed), options=quiet)
     for name, array in first.items():
-        where = made.scratch[name].name if name in made.scratch else name
+        where = rewritten.scratch[name].name if name in rewritten.scratch else name
         assert same_bits(array, second[where])
 
 

@@ -29,8 +29,8 @@ def returning(seed: int) -> Kernel:
     """A random kernel that returns the last real numbers of its serial code."""
     kernel = smooth_kernel(seed, 18, f64, serial_code=True, shared_locals=seed % 2 == 0)
     *ops, end = kernel.body.ops
-    found = [v for op in ops for v in op.results if v.type is f64]
-    end.set_operands(found[-3:])
+    floats = [v for op in ops for v in op.results if v.type is f64]
+    end.set_operands(floats[-3:])
     kernel.returns = tuple(v.dtype for v in end.operands)
     verify(kernel)
     return kernel

@@ -66,9 +66,9 @@ def loop(body: str) -> Kernel:
 
 
 def test_a_recurrence_keeps_its_value_and_no_more() -> None:
-    made = reversed_kernel(loop("%s = sin %v\n%next = mul %s, %w"))
-    assert len(ops(made, "stack.alloca")) == 1
-    assert len(ops(made, "stack.put")) == 1
+    gradient = reversed_kernel(loop("%s = sin %v\n%next = mul %s, %w"))
+    assert len(ops(gradient, "stack.alloca")) == 1
+    assert len(ops(gradient, "stack.put")) == 1
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_values_that_no_derivative_looks_at_are_not_kept(body: str) -> None:
 
 def test_of_a_chain_the_cheapest_place_is_cut() -> None:
     # the square is needed in f32, and follows from a half that takes two bytes
-    made = reversed_kernel(
+    gradient = reversed_kernel(
         loop("%h = cast %v : f16\n%b = cast %h : f32\n%s = sin %b\n%c = cos %b\n%p = mul %s, %c\n%next = mul %p, %w")
     )
-    kept = [op.operands[2].dtype.name for op in ops(made, "stack.put")]
+    kept = [op.operands[2].dtype.name for op in ops(gradient, "stack.put")]
     assert "f16" in kept
     assert len(kept) <= 2
 
 
 def test_memory_that_the_kernel_does_not_write_is_read_again() -> None:
-    made = reversed_kernel(loop("%q = load @w[%k]\n%p = mul %v, %q\n%next = sin %p"))
-    assert [op.operands[2].name for op in ops(made, "stack.put")] == ["v"]
-    loops = [op for op in made.body.walk() if op.name == "for"]
-    reads = [[o.name for o in op.regions[0].ops if o.attrs.get("place") == made.places["w"]] for op in loops]
+    gradient = reversed_kernel(loop("%q = load @w[%k]\n%p = mul %v, %q\n%next = sin %p"))
+    assert [op.operands[2].name for op in ops(gradient, "stack.put")] == ["v"]
+    loops = [op for op in gradient.body.walk() if op.name == "for"]
+    reads = [[o.name for o in op.regions[0].ops if o.attrs.get("place") == gradient.places["w"]] for op in loops]
     assert reads == [["load"], ["load"]], "once in the sweep, once in the reversal"
 
 
@@ -102,17 +102,17 @@ def test_memory_that_the_kernel_does_not_write_is_read_again() -> None:
 
 
 def test_a_store_consumes_the_adjoint_of_what_it_overwrote() -> None:
-    found = backward(small("%a = load @x[%i]\nstore @y[%i], %a"), state(0), state(1))
-    given = state(1)
-    assert (found["y"] == 0).all()
-    assert np.array_equal(found["x"], given["x"] + given["y"])
+    gradients = backward(small("%a = load @x[%i]\nstore @y[%i], %a"), state(0), state(1))
+    seeds = state(1)
+    assert (gradients["y"] == 0).all()
+    assert np.array_equal(gradients["x"], seeds["x"] + seeds["y"])
 
 
 def test_an_atomic_addition_keeps_the_adjoint() -> None:
-    found = backward(small("%a = load @x[%i]\n%o = atomic add @y[%i], %a"), state(0), state(1))
-    given = state(1)
-    assert np.array_equal(found["y"], given["y"])
-    assert np.array_equal(found["x"], given["x"] + given["y"])
+    gradients = backward(small("%a = load @x[%i]\n%o = atomic add @y[%i], %a"), state(0), state(1))
+    seeds = state(1)
+    assert np.array_equal(gradients["y"], seeds["y"])
+    assert np.array_equal(gradients["x"], seeds["x"] + seeds["y"])
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_a_value_that_is_needed_and_overwritten_is_refused(body: str) -> None:
 
 def test_a_value_that_is_overwritten_but_not_needed_is_no_matter() -> None:
     kernel = small("%a = load @x[%i]\n%two = const 2.0 : f32\n%b = mul %a, %two\nstore @x[%i], %b")
-    found = backward(kernel, state(0), state(1))
-    assert np.array_equal(found["x"], 2 * state(1)["x"])
+    gradients = backward(kernel, state(0), state(1))
+    assert np.array_equal(gradients["x"], 2 * state(1)["x"])
 
 
 WRITE_THEN_READ = "%a = load @x[%i]\n%s = sin %a\nstore @y[%i], %s\n%b = load @y[%i]\n"

@@ -19,14 +19,14 @@ from adstack.ir.verify.verifier import verify
 @pytest.mark.parametrize("seed", range(20))
 def test_the_kernel_does_what_it_did(seed: int) -> None:
     kernel = random_kernel(seed, 60)
-    made = seen(kernel, set(kernel.places))
-    verify(made.kernel)
+    marked = seen(kernel, set(kernel.places))
+    verify(marked.kernel)
     first = random_buffers(kernel, seed)
     second = copy.deepcopy(first)
-    second.update({mark.name: np.zeros(first[name].shape, np.int32) for name, mark in made.marks.items()})
+    second.update({mark.name: np.zeros(first[name].shape, np.int32) for name, mark in marked.marks.items()})
     quiet = RunOptions(stdout=lambda text: None)
     run(kernel, first, random_params(kernel, seed), options=quiet)
-    run(made.kernel, second, random_params(kernel, seed), options=quiet)
+    run(marked.kernel, second, random_params(kernel, seed), options=quiet)
     assert [name for name in first if not same_bits(first[name], second[name])] == []
 
 
@@ -50,14 +50,14 @@ TEXT = """
 
 
 def test_what_is_read_is_marked_by_the_number_of_its_load() -> None:
-    made = seen(kernel_of(wrap(TEXT)), {"n", "x"})
-    assert list(made.marks) == ["n", "x"]
+    marked = seen(kernel_of(wrap(TEXT)), {"n", "x"})
+    assert list(marked.marks) == ["n", "x"]
     memory = {"n": np.array([0, 0, 3, 0], np.int32), "m": np.array([5, 0, 0, 2], np.int32), "x": np.ones(4, np.float32)}
-    memory.update({mark.name: np.zeros(4, np.int32) for mark in made.marks.values()})
-    run(made.kernel, memory)
+    memory.update({mark.name: np.zeros(4, np.int32) for mark in marked.marks.values()})
+    run(marked.kernel, memory)
     assert memory["n.seen"].tolist() == [0, 0, 1, 0]
     assert memory["x.seen"].tolist() == [2, 2, 0, 0]
-    assert [op and op.attrs["place"].name for op in made.sites] == [None, "n", "x"]
+    assert [op and op.attrs["place"].name for op in marked.sites] == [None, "n", "x"]
 
 
 def test_a_bound_is_decided_by_all_that_leads_to_it() -> None:

@@ -6,6 +6,7 @@ import pytest
 from reverse_kit import check_against_oracle
 from transforms_kit import kernel_of, wrap
 
+from adstack.analysis.manager import Analyses
 from adstack.autodiff.overwrite.versions import keep_versions
 from adstack.conformance.fuzz.smooth import smooth_adjoints, smooth_buffers, smooth_kernel
 from adstack.errors import AdstackDataAccessError
@@ -49,7 +50,7 @@ def test_there_are_as_many_versions_as_are_read(bodies: tuple[str, ...], version
     memory = smooth_buffers(kernel, 1)
     plain = {name: buffer.copy() for name, buffer in memory.items()}
     run(lower(kernel), plain)
-    keep_versions(kernel)
+    keep_versions(kernel, Analyses())
     verify(kernel)
     assert sum(place.kind == "temp" for place in kernel.places.values()) == versions
     run(lower(kernel), memory)

@@ -42,12 +42,12 @@ def test_a_bound_that_grew_is_refused_before_anything_runs(arch, where):
     loops.turns[where] = 5
     loops.y.fill(-1.0)
     for _ in range(2):
-        with pytest.raises(AdstackStaleBoundError) as found:
+        with pytest.raises(AdstackStaleBoundError) as caught:
             g.launch()
-    assert "run.grad, in a graph: a loop bound has grown" in str(found.value)
-    assert "5 values of s have to be kept, and there was room for 4" in str(found.value)
-    assert "for _ in range(turns[i]):" in str(found.value)
-    assert "renew()" in str(found.value)
+    assert "run.grad, in a graph: a loop bound has grown" in str(caught.value)
+    assert "5 values of s have to be kept, and there was room for 4" in str(caught.value)
+    assert "for _ in range(turns[i]):" in str(caught.value)
+    assert "renew()" in str(caught.value)
     assert loops.y.to_numpy().tolist() == [-1.0] * MANY
     assert loops.x.grad.to_numpy().tobytes() == before.tobytes()
     g.renew()

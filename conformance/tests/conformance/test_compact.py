@@ -64,7 +64,9 @@ def test_what_is_committed_is_as_it_is_written(file):
 @pytest.mark.parametrize("file", WHOLE, ids=name)
 def test_every_cell_that_did_not_pass_is_committed(file):
     kept = json.loads(file.read_text("utf-8"))
-    others = [(mode, told.partition(": ")[0]) for case in kept["not passed"].values() for mode, told in case.items()]
+    others = [
+        (mode, message.partition(": ")[0]) for case in kept["not passed"].values() for mode, message in case.items()
+    ]
     counts = {(mode, state): n for mode, states in kept["modes"].items() for state, n in states.items()}
     assert Counter(others) == {key: n for key, n in counts.items() if key[1] != "pass"}
 
@@ -95,15 +97,15 @@ def test_a_digest_changes_when_one_cell_does(which, change, changed):
 
 def test_differences_name_what_is_not_the_same():
     now = [dataclasses.replace(CELLS[0], state="wrong value", reason="got 1"), *CELLS[1:]]
-    told = differences(compact(CELLS), compact(now))
-    assert 'not passed, a/one: nothing before, {"forward": "wrong value: got 1"} now' in told
-    assert "counts, pass: 4 before, 3 now" in told
+    lines = differences(compact(CELLS), compact(now))
+    assert 'not passed, a/one: nothing before, {"forward": "wrong value: got 1"} now' in lines
+    assert "counts, pass: 4 before, 3 now" in lines
     assert differences(compact(CELLS), compact(CELLS[::-1])) == []
 
 
 def record(status: str, gap: str | None, *, failed: bool, message: str = "") -> dict[str, object]:
-    told = {"status": status, "gap": gap, "failed": failed, "message": message}
-    return {"case": "a/b", "mode": "forward", "exactness": "", "ulp": None, **told}
+    fields = {"status": status, "gap": gap, "failed": failed, "message": message}
+    return {"case": "a/b", "mode": "forward", "exactness": "", "ulp": None, **fields}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from adstack.conformance.harness.cells import Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.station import Settings
 from adstack.conformance.subjects.backends import backend_subject
 
 HEADER = """
@@ -49,21 +50,21 @@ def results(
     target.write_text(HEADER + textwrap.dedent(SINE).replace("KERNEL", kernel).replace("PLAIN", plain))
     oracle = backend_subject("reference")
     cells = cells_of(collect(folder / "cases"), [subject or oracle], modes)
-    made = run_cells(cells, budgets=inspection.budget, root=folder / "cases", oracle=oracle)
-    return {(r.cell.entry.id.partition(":")[2], r.cell.mode): r for r in made}
+    outcomes = run_cells(cells, Settings(inspection.budget, root=folder / "cases", oracle=oracle))
+    return {(r.cell.entry.id.partition(":")[2], r.cell.mode): r for r in outcomes}
 
 
 def test_a_right_kernel_passes_in_every_mode_and_type(tmp_path: Path) -> None:
-    found = results(tmp_path, "qd.sin(x[i]) * x[i]", "sin(a) * a")
-    assert len(found) == 6
-    assert {(result.status, result.exactness) for result in found.values()} == {(Status.PASS, "bound")}
+    outcomes = results(tmp_path, "qd.sin(x[i]) * x[i]", "sin(a) * a")
+    assert len(outcomes) == 6
+    assert {(result.status, result.exactness) for result in outcomes.values()} == {(Status.PASS, "bound")}
 
 
 @pytest.mark.parametrize("error", ["2.0**-19", "-2.0**-19"])
 def test_an_error_of_a_few_units_is_found(tmp_path: Path, error: str) -> None:
-    found = results(tmp_path, f"qd.sin(x[i]) * x[i] * (1.0 + {error})", "sin(a) * a")
-    assert {result.status for (_, mode), result in found.items() if mode == "forward"} == {Status.WRONG_VALUE}
-    assert {result.status for (_, mode), result in found.items() if mode != "forward"} == {Status.WRONG_GRADIENT}
+    outcomes = results(tmp_path, f"qd.sin(x[i]) * x[i] * (1.0 + {error})", "sin(a) * a")
+    assert {result.status for (_, mode), result in outcomes.items() if mode == "forward"} == {Status.WRONG_VALUE}
+    assert {result.status for (_, mode), result in outcomes.items() if mode != "forward"} == {Status.WRONG_GRADIENT}
 
 
 def test_the_seeds_and_the_expectations_are_those_of_the_jacobian() -> None:
@@ -108,23 +109,23 @@ def test_subjects_without_error_analysis_get_the_bounds_of_the_oracle(tmp_path: 
     ours = backend_subject("reference")
     start = ours.command[2].replace("import sys;", f"import sys; sys.path.insert(0, {str(tmp_path)!r});")
     other = Subject("other", "otherlanguage", "reference", (*ours.command[:2], start))
-    found = results(tmp_path, "qd.sin(x[i]) * x[i]", "sin(a) * a", other)
-    assert {(result.status, result.exactness) for result in found.values()} == {(Status.PASS, "bound")}
+    outcomes = results(tmp_path, "qd.sin(x[i]) * x[i]", "sin(a) * a", other)
+    assert {(result.status, result.exactness) for result in outcomes.values()} == {(Status.PASS, "bound")}
     assert no_budgets("sin", "f32") == 2.0
 
 
 def test_where_the_oracle_has_no_bounds_the_case_is_at_fault(tmp_path: Path) -> None:
     ours = backend_subject("reference")
     for kernel in ("unheard_of(x[i])", "x[__import__('os')._exit(7)]"):
-        found = results(
+        outcomes = results(
             tmp_path / kernel[:1], kernel, "a * 1", replace(ours, name="other", module="adstack.values"), ["reverse"]
         )
-        assert {result.status for result in found.values()} == {Status.BROKEN}
-        assert all("no error bounds: reference" in result.message for result in found.values())
+        assert {result.status for result in outcomes.values()} == {Status.BROKEN}
+        assert all("no error bounds: reference" in result.message for result in outcomes.values())
 
 
 def test_a_bound_that_says_nothing_breaks_the_case(tmp_path: Path) -> None:
-    found = results(tmp_path, "(x[i] + 2.0**30) - 2.0**30 - x[i]", "(a + 1) - 1 + a * 0.001 - a")
-    result = found["f32", "forward"]
+    outcomes = results(tmp_path, "(x[i] + 2.0**30) - 2.0**30 - x[i]", "(a + 1) - 1 + a * 0.001 - a")
+    result = outcomes["f32", "forward"]
     assert result.status is Status.BROKEN
     assert "says nothing" in result.message

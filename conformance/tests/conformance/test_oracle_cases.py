@@ -16,6 +16,7 @@ from adstack.conformance.harness.cells import Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.station import Settings
 from adstack.conformance.subjects.backends import backend_subject
 
 SUITE = """
@@ -52,8 +53,8 @@ def results(folder: Path, second: str, subject: Subject | None = None) -> dict[s
     target.write_text(textwrap.dedent(SUITE).replace("SECOND", second))
     oracle = backend_subject("reference")
     cells = cells_of(collect(folder / "cases"), [subject or oracle])
-    made = run_cells(cells, budgets=inspection.budget, root=folder / "cases", oracle=oracle)
-    return {r.cell.mode: r for r in made}
+    outcomes = run_cells(cells, Settings(inspection.budget, root=folder / "cases", oracle=oracle))
+    return {r.cell.mode: r for r in outcomes}
 
 
 def other_language(folder: Path) -> Subject:
@@ -66,14 +67,14 @@ def other_language(folder: Path) -> Subject:
 
 
 def test_what_the_oracle_says_passes_within_bounds(tmp_path: Path) -> None:
-    made = results(tmp_path, "0.7")
-    assert {(one.status, one.exactness) for one in made.values()} == {(Status.PASS, "bound")}
+    outcomes = results(tmp_path, "0.7")
+    assert {(one.status, one.exactness) for one in outcomes.values()} == {(Status.PASS, "bound")}
 
 
 def test_another_gradient_than_the_oracles_is_wrong(tmp_path: Path) -> None:
-    made = results(tmp_path, "0.7001")
-    assert made["forward"].status is Status.PASS
-    assert made["reverse"].status is Status.WRONG_GRADIENT
+    outcomes = results(tmp_path, "0.7001")
+    assert outcomes["forward"].status is Status.PASS
+    assert outcomes["reverse"].status is Status.WRONG_GRADIENT
 
 
 @pytest.mark.parametrize(("second", "status"), [("0.7", Status.PASS), ("0.7001", Status.WRONG_GRADIENT)])

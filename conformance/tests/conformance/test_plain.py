@@ -29,28 +29,28 @@ def as_mpf(value: Fraction) -> mpmath.mpf:
     return mpmath.mpf(value.numerator) / value.denominator
 
 
-def agree(found: Fraction, wanted: mpmath.mpf, digits: int = 55) -> bool:
-    return bool(abs(as_mpf(found) - wanted) <= mpmath.mpf(10) ** -digits * max(1, abs(wanted)))
+def agree(value: Fraction, wanted: mpmath.mpf, digits: int = 55) -> bool:
+    return bool(abs(as_mpf(value) - wanted) <= mpmath.mpf(10) ** -digits * max(1, abs(wanted)))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("at", [0.125, 0.75])
 def test_a_function_and_its_slope_are_good_to_55_digits(name: str, at: float) -> None:
     with mpmath.workdps(150):
-        found, exact = getattr(plain, name)(variable(at)), FUNCTIONS[name]
-        assert agree(found.value, exact(mpmath.mpf(at)))
-        assert agree(found.slopes["x"], mpmath.diff(exact, mpmath.mpf(at)), 40)
+        result, exact = getattr(plain, name)(variable(at)), FUNCTIONS[name]
+        assert agree(result.value, exact(mpmath.mpf(at)))
+        assert agree(result.slopes["x"], mpmath.diff(exact, mpmath.mpf(at)), 40)
 
 
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("at", [(0.5, 1.25), (1.5, 0.375), (3.0, 2.0)])
 def test_a_function_of_two_is_good_in_both(name: str, at: tuple[float, float]) -> None:
     with mpmath.workdps(150):
-        found = getattr(plain, name)(variable(at[0]), variable(at[1], "y"))
+        result = getattr(plain, name)(variable(at[0]), variable(at[1], "y"))
         x, y = map(mpmath.mpf, at)
-        assert agree(found.value, PAIRS[name](x, y))
-        assert agree(found.slopes["x"], mpmath.diff(PAIRS[name], (x, y), (1, 0)), 40)
-        assert agree(found.slopes["y"], mpmath.diff(PAIRS[name], (x, y), (0, 1)), 40)
+        assert agree(result.value, PAIRS[name](x, y))
+        assert agree(result.slopes["x"], mpmath.diff(PAIRS[name], (x, y), (1, 0)), 40)
+        assert agree(result.slopes["y"], mpmath.diff(PAIRS[name], (x, y), (0, 1)), 40)
 
 
 def test_angles_are_right_in_every_quadrant() -> None:
@@ -69,15 +69,15 @@ def test_angles_are_right_in_every_quadrant() -> None:
 
 def test_arithmetic_is_exact() -> None:
     x, y = variable(3), variable(Fraction(1, 3), "y")
-    found = (2 - x) * y / (x + 1) + x**3 - 1 / y
-    assert found.value == Fraction(-1, 12) + 27 - 3
-    assert found.slopes == {"x": Fraction(-3, 3 * 16) + 27, "y": Fraction(-1, 4) + 9}
+    result = (2 - x) * y / (x + 1) + x**3 - 1 / y
+    assert result.value == Fraction(-1, 12) + 27 - 3
+    assert result.slopes == {"x": Fraction(-3, 3 * 16) + 27, "y": Fraction(-1, 4) + 9}
 
 
 def test_a_remainder_takes_its_quotient_for_constant() -> None:
-    found = variable(-1.75) % variable(0.5, "w")
-    assert found.value == Fraction(1, 4)
-    assert found.slopes == {"x": Fraction(1), "w": Fraction(4)}
+    result = variable(-1.75) % variable(0.5, "w")
+    assert result.value == Fraction(1, 4)
+    assert result.slopes == {"x": Fraction(1), "w": Fraction(4)}
 
 
 def test_what_is_compared_are_values() -> None:

@@ -12,7 +12,8 @@ from suites import no_budgets, plain_subject, run_suite, write_suite
 from adstack.conformance.harness.cells import Cell, Gap, Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of, stale_gaps
-from adstack.conformance.harness.pool import _Station, run_cells
+from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.station import Settings, Shared, Station
 
 ENDINGS = """
     @case(rules=["t.pass"])
@@ -133,10 +134,60 @@ def test_subjects_may_have_to_have_the_bits_of_the_oracle(tmp_path, order, alike
     root, oracle = write_suite(tmp_path, {"end/sums.py": ANY_ORDER}), plain_subject(tmp_path)
     subject = replace(oracle, name="other", options=(("order", order),))
     cells = cells_of(collect(root), [subject])
-    (result,) = run_cells(cells, budgets=no_budgets, root=root, oracle=oracle, alike=alike)
+    (result,) = run_cells(cells, Settings(no_budgets, root=root, oracle=oracle, alike=alike))
     assert (result.status, result.exactness) == (status, exactness)
     if status is not Status.PASS:
         assert "other bits than those of the reference: 1 of 2" in result.message
+
+
+NEAR = """
+    @case(rules=["t.near"], bounded=True)
+    def near(qd):
+        import sys, types
+        x, order = qd.field(qd.f32, 1), qd.told.get("order", 0)
+        def enclosures(run, of, places, loss):
+            assert not order, "asked again"
+            return [types.SimpleNamespace(value=None, bound=np.array([0.125]))]
+        sys.modules["plainlanguage.inspection"] = types.SimpleNamespace(enclosures=enclosures)
+        return Run(lambda: x.from_numpy(np.array([1 + order / 16])), expect={x: [1]})
+"""
+
+
+@pytest.mark.parametrize(("order", "status"), [(1, Status.PASS), (3, Status.WRONG_VALUE)])
+def test_bounds_that_the_oracle_s_column_has_computed_serve_the_columns_after_it(tmp_path, order, status):
+    root, oracle = write_suite(tmp_path, {"end/near.py": NEAR}), plain_subject(tmp_path)
+    other = replace(oracle, name="other", options=(("order", order),))
+    entries = collect(root)
+    results = run_cells(cells_of(entries, [oracle, other]), Settings(no_budgets, root=root, oracle=oracle))
+    assert [result.status for result in results] == [Status.PASS, status]
+    (alone,) = run_cells(cells_of(entries, [other]), Settings(no_budgets, root=root, oracle=oracle))
+    assert "asked again" in alone.message
+
+
+def test_a_process_that_hangs_in_native_code_and_does_not_read_is_ended_in_time(tmp_path):
+    text = """
+        @case(rules=["t.later"])
+        def hangs_when_it_has_answered(qd):
+            import ctypes, threading
+            return Run(lambda: threading.Timer(0.2, ctypes.PyDLL(None).sleep, [60]).start())
+
+        @case(rules=["t.long"], params={"n": ["n" * 100_000, "after"]}, timeout=1)
+        def longer_than_a_pipe_holds(qd, n):
+            time.sleep(0.4)
+            return Run(lambda: None)
+
+        @case(rules=["t.leaves"])
+        def leaves_a_process_of_another_group_behind(qd):
+            def leave():
+                if os.fork() == 0:
+                    os.setsid()
+                    time.sleep(60)
+            return Run(leave)
+    """
+    start = time.monotonic()
+    results = run_suite(tmp_path, {"end/less.py": text})
+    assert [result.status.value for result in results.values()] == ["pass", "timed out", "pass", "pass"]
+    assert time.monotonic() - start < 50
 
 
 def test_a_subject_that_cannot_be_imported_is_a_result(tmp_path):
@@ -144,7 +195,7 @@ def test_a_subject_that_cannot_be_imported_is_a_result(tmp_path):
     (good,) = results.values()
     command = good.cell.subject.command
     absent = Subject("absent", "no_such_language", "cpu", command)
-    (result,) = run_cells([Cell(good.cell.entry, absent, "forward", 0)], budgets=lambda op, dtype: 0.0)
+    (result,) = run_cells([Cell(good.cell.entry, absent, "forward", 0)], Settings(no_budgets))
     assert result.status is Status.CRASHED
     assert "No module named 'no_such_language'" in result.message
 
@@ -154,7 +205,7 @@ def test_an_interpreter_that_dies_at_once_is_a_result(tmp_path):
     (good,) = results.values()
     python = good.cell.subject.command[0]
     dying = Subject("dying", "x", "cpu", (python, "-c", "import sys; sys.exit('cannot start')"))
-    (result,) = run_cells([Cell(good.cell.entry, dying, "forward", 0)], budgets=lambda op, dtype: 0.0)
+    (result,) = run_cells([Cell(good.cell.entry, dying, "forward", 0)], Settings(no_budgets))
     assert result.status is Status.CRASHED
     assert "cannot start" in result.message
 
@@ -163,7 +214,7 @@ def test_an_unavailable_subject_gives_cells_that_say_why_and_do_not_pass(tmp_pat
     results = run_suite(tmp_path, {"a/b.py": '@case(rules=["t.x"])\ndef x(qd): return Run(lambda: None)'})
     (good,) = results.values()
     away = Subject("away", "x", "cpu", reason="no such device", fix="buy one")
-    (result,) = run_cells([Cell(good.cell.entry, away, "forward", 0)], budgets=lambda op, dtype: 0.0)
+    (result,) = run_cells([Cell(good.cell.entry, away, "forward", 0)], Settings(no_budgets))
     assert result.status is Status.UNAVAILABLE
     assert result.message == "no such device; buy one"
 
@@ -197,7 +248,7 @@ def test_an_interruption_ends_the_processes_under_way(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_cells(cells, budgets=no_budgets, jobs=2, timeout=500, root=tmp_path / "cases", on_result=interrupt)
+        run_cells(cells, Settings(no_budgets, 500, tmp_path / "cases"), jobs=2, on_result=interrupt)
     assert time.monotonic() - start < 100
 
 
@@ -209,7 +260,7 @@ def test_a_process_that_starts_while_the_run_is_ended_is_ended_too(tmp_path):
     """
     entries = collect(write_suite(tmp_path, {"a/b.py": text}))
     (cell, *_) = cells_of(entries, [plain_subject(tmp_path)])
-    station = _Station(no_budgets, 500, tmp_path / "cases", None)
+    station = Station(Settings(no_budgets, 500, tmp_path / "cases"), Shared())
     station.abort()  # nothing runs yet
     with station:
         assert station.run(cell).status is Status.CRASHED

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+import base64
+import gzip
 import io
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -14,7 +16,7 @@ from suites import plain_subject, write_suite
 
 from adstack.conformance.harness.cells import Cell, Gap, Result, Status, Subject
 from adstack.conformance.harness.loading import collect
-from adstack.conformance.report.html import html
+from adstack.conformance.report.html import html, page_text
 from adstack.conformance.report.junit import junit
 from adstack.conformance.report.summary import Report, record
 from adstack.conformance.report.terminal import show
@@ -24,8 +26,8 @@ ODD = "got <b> & \x1b[31m'quotes' [bold] \N{SNOWMAN}"
 
 @pytest.fixture
 def entry(tmp_path):
-    (found,) = collect(write_suite(tmp_path, {"topic/b.py": '@case(rules=["t.x"])\ndef odd_one(qd): ...'}))
-    return found
+    (only,) = collect(write_suite(tmp_path, {"topic/b.py": '@case(rules=["t.x"])\ndef odd_one(qd): ...'}))
+    return only
 
 
 @pytest.fixture
@@ -40,6 +42,29 @@ def report(tmp_path, entry):
         Result(Cell(entry, away, "forward", 5), Status.UNAVAILABLE, message="no device; buy one"),
     ]
     return Report(results, [plain, away], [(plain, dead)], seed=3, seconds=1.5)
+
+
+CELL = re.search(r"const CELL = \[(.*?)\];", page_text("page.js"), re.DOTALL)[1]
+CELL = re.findall(r"'(\w+)'", CELL)
+"""The parts of a cell, as the page's script has them."""
+
+
+def unpacked(page: str) -> dict:
+    """The data of a page, as its script unpacks them."""
+    packed = re.search(r'<script id="data" type="text/plain">(.*?)</script>', page)[1]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def cells_of(page: str) -> list[dict]:
+    """The cells of a page, with their texts."""
+    data, cells = unpacked(page), []
+    for case, mode, _, some in data["rows"]:
+        for values in some:
+            cell = dict(zip(CELL, values, strict=True), case=data["cases"][case]["id"], mode=mode)
+            texts = {name: data["texts"][cell[name]] for name in ("exactness", "message", "output", "departure")}
+            states = {"state": data["states"][cell["state"]], "subject": data["subjects"][cell["subject"]]}
+            cells.append({**cell, **texts, **states})
+    return cells
 
 
 def text_of(report: Report, **options: bool) -> str:
@@ -88,6 +113,20 @@ class TestPassed:
         passing = self.results(report, Status.PASS)
         assert not Report(passing.results, passing.subjects, report.stale_gaps).passed
 
+    def test_a_run_that_was_interrupted_is_no_pass(self, report):
+        passing = self.results(report, Status.PASS)
+        assert not replace(passing, interrupted=2).passed
+        assert "failed: 1 pass, 2 left when it was interrupted" in text_of(replace(passing, interrupted=2))
+
+
+def test_what_was_not_run_and_the_reasons_of_gaps_are_said(report):
+    far = replace(report.subjects[1], name="far", reason="no driver", fix="install one")
+    text = text_of(replace(report, left_out=[far]))
+    assert "plain: 1 gap: known to fail" in text
+    assert "away is unavailable: no device\n  do: buy one" in text
+    assert "far was not run: no driver\n  do: install one" in text
+    assert [one["name"] for one in record(replace(report, left_out=[far]))["left_out"]] == ["far"]
+
 
 class TestJunit:
     def test_it_is_xml_with_a_suite_per_subject(self, report):
@@ -117,23 +156,66 @@ class TestHtml:
         assert "got &lt;b&gt; &amp;" in page
         assert "<b> &" not in page
 
-    def test_every_cell_is_there_with_its_state_and_details(self, report):
-        page = html(report)
-        assert page.count("<details>") == 4
-        for text in ("wrong gradient", "known to fail", "no device; buy one", "last words", "ulp(2)", "topic/odd-one"):
-            assert text in page
+    def test_every_cell_is_in_its_data_with_its_state_and_details(self, report):
+        cells = {(cell["mode"], cell["subject"]): cell for cell in cells_of(html(report))}
+        assert {name: cell["state"] for name, cell in cells.items()} == {
+            ("forward", "plain"): "pass",
+            ("reverse", "plain"): "gap",
+            ("forward-mode", "plain"): "crashed",
+            ("forward", "away"): "unavailable",
+        }
+        assert cells["reverse", "plain"]["message"] == "known gap: known to fail\ngradient[0]: got 1"
+        assert cells["forward-mode", "plain"]["output"] == "last words"
+        assert (cells["forward", "plain"]["exactness"], cells["forward", "plain"]["ulp"]) == ("ulp(2)", 1.0)
 
-    def test_subjects_share_the_row_of_a_case_and_its_mode(self, report):
-        rows = re.findall(r"<tr data-states=\"([^\"]*)\">", html(report))
-        assert rows == ["pass unavailable", "gap", "crashed"]
+    def test_a_case_has_its_source_and_its_rules_their_text(self, report, entry):
+        cited = replace(entry, case=replace(entry.case, rules=("arith.wrap",)))
+        results = [replace(one, cell=replace(one.cell, entry=cited)) for one in report.results]
+        data = unpacked(html(replace(report, results=results)))
+        (case,) = data["cases"]
+        assert data["texts"][case["source"]] == '@case(rules=["t.x"])\ndef odd_one(qd): ...'
+        assert "wrap modulo 2^bits" in data["rules"]["arith.wrap"]
+
+    def test_what_explains_a_cell_is_shown_and_programs_once_for_all_subjects(self, report):
+        value = {"what": "expect[0]", "dtype": "f32", "ulp": 3.0, "worst": "[1]", "values": "shape 2: got 1, 2"}
+        program = {"name": "k", "stages": {"frontend": "kernel @k() {}"}}
+        details = {"values": [value], "programs": [program], "departures": ["here: sin"]}
+        results = [replace(one, details=details) for one in report.results[:1]]
+        data = unpacked(html(replace(report, results=results)))
+        ((_, _, programs, (cell,)),) = data["rows"]
+        name, ((stage, text),) = programs[0]
+        assert [data["texts"][number] for number in (name, stage, text)] == ["k", "frontend", "kernel @k() {}"]
+        what, _, ulp, values, worst = cell[CELL.index("values")][0]
+        assert (data["texts"][what], ulp, data["texts"][values]) == ("expect[0]", 3.0, "shape 2: got 1, 2")
+        assert data["texts"][cell[CELL.index("departure")]] == "here: sin"
+        assert data["texts"][worst] == "[1]"
+
+    def test_another_run_is_compared_cell_by_cell(self, report):
+        before = record(replace(report, results=report.results[1:]))
+        before["cells"][1]["status"] = "pass"
+        before["cells"].append({**before["cells"][0], "case": "topic/was"})
+        page = html(report, before)
+        changes = {(cell["mode"], cell["subject"]): cell["change"] for cell in cells_of(page)}
+        assert changes == {
+            ("forward", "plain"): "new",
+            ("reverse", "plain"): "",
+            ("forward-mode", "plain"): "state",
+            ("forward", "away"): "",
+        }
+        assert "gone from plain: topic/was reverse" in page
+        assert "1 of 3</td><td>1 of 3</td><td>1</td><td>0</td><td>1</td><td>1</td>" in page
 
     def test_a_topic_has_its_counts_and_only_a_quiet_one_is_folded(self, report):
         page = html(report)
-        assert re.findall(r'<span class="(\w+)">. (\d)</span>', page) == [
+        assert re.findall(r'<span class="(\w+)" title="\w+">. (\d)</span>', page) == [
             ("pass", "1"), ("gap", "1"), ("crashed", "1"), ("unavailable", "1")]  # fmt: skip
-        assert "<tbody data-quiet=false>" in page
-        quiet = dataclasses.replace(report, results=report.results[:1])
-        assert "<tbody data-quiet=true>" in html(quiet)
+        assert 'data-quiet="false"' in page
+        assert 'data-quiet="true"' in html(replace(report, results=report.results[:1]))
+
+    def test_what_ran_is_told(self, report):
+        page = html(report)
+        assert record(report)["subjects"][0]["identity"] in page
+        assert record(report)["suite"]["sources"]["cases"][:16] in page
 
 
 class TestTerminal:

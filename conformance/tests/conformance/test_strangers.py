@@ -20,6 +20,7 @@ from adstack.conformance.harness.identity import identity
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.station import Settings
 from adstack.conformance.harness.text import printable
 from adstack.conformance.report.html import html
 from adstack.conformance.report.junit import junit
@@ -105,8 +106,8 @@ def test_a_log_of_anything_and_cut_anywhere_never_stops_a_run(tmp_path_factory, 
     path = folder / "other"
     path.write_bytes(b"\n".join([*noise, (folder / "log").read_bytes()[:cut]]))
     ran, _ = resumed(path, cells)
-    whole = (folder / "log").read_bytes()[:cut].count(b"\n")
-    assert len(ran) <= len(cells) - whole + len(noise)
+    complete = (folder / "log").read_bytes()[:cut].count(b"\n")
+    assert len(ran) <= len(cells) - complete + len(noise)
     assert resumed(path, cells)[0] == []
 
 
@@ -278,7 +279,7 @@ def test_what_an_interpreter_prints_while_it_starts_is_no_answer(tmp_path):
             return Run(lambda: 3, returns=4)
     """
     root = write_suite(tmp_path, {"t/a.py": text})
-    results = run_cells(cells_of(collect(root), [loud]), budgets=no_budgets, root=root)
+    results = run_cells(cells_of(collect(root), [loud]), Settings(no_budgets, root=root))
     assert {one.cell.entry.id: one.status.value for one in results} == {"t/three": "pass", "t/four": "wrong value"}
     assert any("nonsense\nno line end" in one.output for one in results)
 

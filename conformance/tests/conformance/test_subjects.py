@@ -14,17 +14,19 @@ from adstack import inspection
 from adstack.conformance.harness import standalone
 from adstack.conformance.harness.cells import Cell, Gap, Status
 from adstack.conformance.harness.loading import collect
-from adstack.conformance.harness.plan import stale_gaps
+from adstack.conformance.harness.plan import cells_of, stale_gaps
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.station import Settings
 from adstack.conformance.subjects import record
-from adstack.conformance.subjects.backends import backend_subjects
+from adstack.conformance.subjects.backends import NAMES, backend_subjects
 from adstack.conformance.subjects.gap_lists import GapListError, parsed
 from adstack.conformance.subjects.peers import PEERS, peer_subject, variable
 
 
 def test_every_arch_is_a_subject_with_a_reason_if_it_cannot_run():
     subjects = {subject.name: subject for subject in backend_subjects()}
-    assert tuple(subjects) == inspection.ARCHES
+    assert tuple(subjects) == NAMES
+    assert set(NAMES) == {*inspection.ARCHES, *inspection.EMULATED}
     assert subjects["reference"].is_available
     for subject in subjects.values():
         assert subject.is_available or (subject.reason and subject.fix)
@@ -72,9 +74,8 @@ def test_an_interpreter_given_wins_over_the_environment(monkeypatch):
     assert "/another/python" in peer_subject("taichi", {"taichi": "/another/python"}).reason
 
 
-def test_an_unknown_peer_is_no_subject():
-    with pytest.raises(KeyError):
-        peer_subject("halide", {})
+def test_an_unknown_peer_is_unavailable():
+    assert peer_subject("halide", {}).reason == f"halide is not installed for {sys.executable}"
 
 
 def test_a_worker_runs_where_adstack_is_not_installed(tmp_path):
@@ -93,7 +94,7 @@ def test_a_worker_runs_where_adstack_is_not_installed(tmp_path):
     code = f"import sys, runpy; sys.path.insert(0, {str(tmp_path)!r}); {run}"
     subject = replace(peer_subject("taichi", {}), module="plainlanguage", reason="", gaps=())
     subject = replace(subject, command=(sys.executable, "-c", code, str(Path(standalone.__file__))))
-    (result,) = run_cells([Cell(entry, subject, "forward", 0)], budgets=no_budgets, root=tmp_path / "cases")
+    (result,) = run_cells([Cell(entry, subject, "forward", 0)], Settings(no_budgets, root=tmp_path / "cases"))
     assert result.status is Status.WRONG_VALUE, result.message
     assert "[] False" in result.output
 
@@ -103,10 +104,10 @@ def found(case: str, mode: str, status: str, message: str = "") -> dict[str, str
 
 
 def test_what_a_peer_did_is_kept_without_what_differs_from_machine_to_machine():
-    told = "[1]: got 2.0 (0x1p+1), expected 1.0 (0x1p+0), 9 ulp apart"
+    message = "[1]: got 2.0 (0x1p+1), expected 1.0 (0x1p+0), 9 ulp apart"
     lost = 'Error: [a.cpp:visit@9] Not supported.\n File "/home/me/x.py", line 3'
     results = {
-        ("a/b:f32", "forward"): found("a/b:f32", "forward", "wrong value", told),
+        ("a/b:f32", "forward"): found("a/b:f32", "forward", "wrong value", message),
         ("a/b:f32", "reverse"): found("a/b:f32", "reverse", "refused", lost),
     }
     kept = record.kept("taichi", "1", results)
@@ -155,3 +156,20 @@ def test_a_list_of_gaps_says_who_when_why_and_where():
     for wrong in ("any: no peer\n", "[a]\n    no-reason\n", "[a]\nno colon\n"):
         with pytest.raises(GapListError, match="neither"):
             list(parsed(wrong))
+
+
+def test_a_subject_that_is_given_a_part_has_one_variant_of_each_case_in_all_its_modes():
+    entries = [entry for entry in collect() if entry.topic in ("math", "gradients")]
+    subject = backend_subjects()[0]
+    cells = cells_of(entries, [replace(subject, part="some")])
+    assert len(cells) < len(cells_of(entries, [subject])) / 2
+    variants = {cell.entry.id for cell in cells}
+    assert len(variants) == len({name.partition(":")[0] for name in variants})
+    assert {name.partition(":")[0] for name in variants} == {entry.id.partition(":")[0] for entry in entries}
+    assert variants != {cell.entry.id for cell in cells_of(entries, [replace(subject, part="some")], seed=1)}
+
+
+def test_an_emulated_subject_is_headed_by_what_it_stands_for():
+    subject = replace(backend_subjects()[0], name="cpu:z80", arch="cpu", kind="emulated", device="z80, qemu")
+    assert subject.title == ("cpu", "emulated: z80, qemu")
+    assert replace(subject, kind="native").title == ("cpu:z80", "native")

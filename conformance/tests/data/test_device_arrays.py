@@ -114,14 +114,14 @@ def test_what_others_write_is_seen():
 
     there = (ctypes.c_int32 * 1).from_address(trips.__cuda_array_interface__["data"][0])
     x[None] = 2
-    found = []
+    seen = []
     for n in (1, 3, 0):
         there[0] = n
         x.grad[None], y.grad[None] = 0, 1
         power(trips)
         power.grad(trips)
-        found.append((y[None], x.grad[None]))
-    assert found == [(4, 4), (16, 32), (2, 1)]
+        seen.append((y[None], x.grad[None]))
+    assert seen == [(4, 4), (16, 32), (2, 1)]
 
 
 def test_gradients_of_foreign_arrays_are_shared_too():
@@ -171,9 +171,9 @@ class Streams:
 @pytest.fixture
 def orders(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, int | None]]:
     """Pairs of streams, of which the second was told to wait for the first; None is the default stream."""
-    found: list[tuple[int | None, int | None]] = []
-    monkeypatch.setattr(state.current().backend.driver, "orders", found)
-    return found
+    seen: list[tuple[int | None, int | None]] = []
+    monkeypatch.setattr(state.current().backend.driver, "orders", seen)
+    return seen
 
 
 BOTH_WAYS = [(0x70, None), (0x71, None), (None, 0x70), (None, 0x71)]

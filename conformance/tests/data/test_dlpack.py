@@ -96,8 +96,8 @@ def test_the_device_is_told():
     backend = x.buffer.backend
     backend.capabilities = dataclasses.replace(backend.capabilities, dlpack=(2, 3))
     assert x.__dlpack_device__() == (2, 3)
-    made = x.__dlpack__()
-    tensor = tensor_in(made)
+    capsule = x.__dlpack__()
+    tensor = tensor_in(capsule)
     assert (tensor.device_kind, tensor.device_number) == (2, 3)
 
 
@@ -108,3 +108,58 @@ def test_memory_of_the_host_is_numpys_to_hand_over():
     np.from_dlpack(x)[1] = 5
     assert x[1] == 5
     assert lent() == before
+
+
+class Producer:
+    """Memory of a device that says no more of itself than DLPack does."""
+
+    def __init__(self, data: Any, capsule: Any = None) -> None:
+        self.data, self.capsule = data, capsule
+
+    def __dlpack__(self, **request: Any) -> Any:
+        return self.capsule or self.data.__dlpack__(**request)
+
+    def __dlpack_device__(self) -> Any:
+        return self.data.__dlpack_device__()
+
+
+def numbered(data: Any, number: int) -> None:
+    """Have the device of some data say that it is one of CUDA's, with a number."""
+    backend = data.buffer.backend
+    backend.capabilities = dataclasses.replace(backend.capabilities, dlpack=(2, number))
+
+
+@qd.kernel
+def double(x: qd.types.ndarray()):
+    for i in x:
+        x[i] = 2 * x[i]
+
+
+def test_a_kernel_works_in_the_memory_of_others():
+    x, before = qd.ndarray(qd.f32, 3), lent()
+    numbered(x, 3)
+    x.fill(3)
+    double(Producer(x))
+    assert x.to_numpy().tolist() == [6, 6, 6]
+    gc.collect()
+    assert lent() == before
+
+
+def test_memory_of_others_is_held_as_long_as_it_is_used():
+    x, before = qd.ndarray(qd.f32, (2, 3)), lent()
+    numbered(x, 3)
+    received = dlpack.received(Producer(x))
+    assert (received.device, received.shape, received.typestr, received.strides) == ((2, 3), (2, 3), "f4", (12, 4))
+    assert lent() == before + 1
+    del received
+    gc.collect()
+    assert lent() == before
+
+
+def test_memory_of_another_device_is_refused():
+    x = qd.ndarray(qd.f32, 3)
+    numbered(x, 4)
+    there = Producer(x, x.__dlpack__())
+    numbered(x, 3)
+    with pytest.raises(qd.AdstackArgumentError, match=r"DLPack's device \(2, 4\), and adstack uses \(2, 3\)"):
+        double(there)

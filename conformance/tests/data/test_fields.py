@@ -34,7 +34,8 @@ def test_a_shape_of_floats_is_refused() -> None:
 
 def test_python_types_stand_for_the_default_types() -> None:
     qd.init(arch=qd.reference, default_fp=qd.f64, default_ip=qd.i64)
-    assert [qd.field(t, ()).dtype for t in (float, int, bool)] == [qd.f64, qd.i64, qd.u1]
+    types: list[object] = [qd.field(t, ()).dtype for t in (float, int, bool)]
+    assert types == [qd.f64, qd.i64, qd.u1]
 
 
 def test_what_is_no_type_is_refused() -> None:

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.usefixtures("on_reference")
 
 @pytest.fixture(params=[qd.field, qd.ndarray])
 def make(request: pytest.FixtureRequest) -> Make:
-    made: Make = request.param
-    return made
+    maker: Make = request.param
+    return maker
 
 
 def test_elements_are_read_as_python_numbers(make: Make) -> None:

@@ -15,13 +15,13 @@ def test_a_new_ndarray_is_zero() -> None:
 
 
 def test_elements_may_be_vectors_and_matrices() -> None:
-    made = [
+    arrays = [
         qd.Vector.ndarray(3, qd.f32, (2,)),
         qd.ndarray(qd.math.vec3, 2),
         qd.Matrix.ndarray(2, 2, qd.f32, (2,)),
     ]
-    assert [a.element_shape for a in made] == [(3,), (3,), (2, 2)]
-    assert [a.shape for a in made] == [(2,)] * 3
+    assert [a.element_shape for a in arrays] == [(3,), (3,), (2, 2)]
+    assert [a.shape for a in arrays] == [(2,)] * 3
 
 
 def test_an_axis_may_be_empty() -> None:

@@ -84,16 +84,16 @@ def test_break_and_continue_leave_from_nested_ifs() -> None:
 
 @qd.kernel
 def _search(n: qd.i32, rows: qd.i32, cols: qd.i32) -> qd.i32:
-    found = -1
+    position = -1
     for _q in range(1):
         for i, j in qd.ndrange(rows, cols):
             if i * j == n:
-                found = i * 100 + j
+                position = i * 100 + j
                 break
             else:  # noqa: RET508 - the else is what is tested
-                found -= 1
-        found = found * 1
-    return found
+                position -= 1
+        position = position * 1
+    return position
 
 
 def test_break_leaves_all_axes_of_an_ndrange() -> None:

@@ -11,7 +11,7 @@ import pytest
 import adstack as qd
 from adstack.errors import AdstackSyntaxError, InternalError
 from adstack.frontend import lower
-from adstack.frontend.visitors import dispatch
+from adstack.frontend.expressions import dispatch
 from adstack.ir.types import f32, i32
 from adstack.values.specs import (
     Lowered,

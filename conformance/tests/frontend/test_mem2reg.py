@@ -101,8 +101,8 @@ def _in_parallel(builder: Builder, write: bool, cell: cells.Cell) -> None:
         if write:
             cells.update(builder, cell, "add", [body.args[0]], 0 if cell.length is None else body.args[0])
         else:
-            found = cells.read(builder, cell, 0 if cell.length is None else body.args[0])
-            cells.update(builder, cell, "xchg", [found]) if write else builder.emit("neg", found)
+            value = cells.read(builder, cell, 0 if cell.length is None else body.args[0])
+            cells.update(builder, cell, "xchg", [value]) if write else builder.emit("neg", value)
         builder.yield_()
     builder.parallel_for([(builder.const(0, i32), builder.const(3, i32))], body)
 

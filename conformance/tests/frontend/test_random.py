@@ -116,8 +116,8 @@ def _function(source: str) -> Callable[..., Any]:
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     names: dict[str, Any] = {}
     exec(compile(source, file, "exec"), names)
-    made: Callable[..., Any] = names["f"]
-    return made
+    function: Callable[..., Any] = names["f"]
+    return function
 
 
 def _as_kernel(source: str) -> qd.Kernel:
@@ -138,11 +138,11 @@ def _as_func(source: str) -> qd.Kernel:
     return kernel
 
 
-@pytest.mark.parametrize("made", [_as_kernel, _as_func])
+@pytest.mark.parametrize("wrap", [_as_kernel, _as_func])
 @pytest.mark.parametrize("seed", range(12))
-def test_a_random_program_means_what_it_means_in_python(seed: int, made: Callable[[str], qd.Kernel]) -> None:
+def test_a_random_program_means_what_it_means_in_python(seed: int, wrap: Callable[[str], qd.Kernel]) -> None:
     qd.init(arch=qd.reference)
-    source = _Writer(seed, returns=made is _as_func).program()
-    function, kernel = _function(source), made(source)
+    source = _Writer(seed, returns=wrap is _as_func).program()
+    function, kernel = _function(source), wrap(source)
     for a, b in ((0, 0), (3, -2), (17, 5)):
         assert kernel(a, b) == function(a, b), source

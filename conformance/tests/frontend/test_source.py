@@ -153,23 +153,23 @@ def test_a_kernel_given_to_the_interpreter_as_text_runs(option: str) -> None:
 
 
 def test_an_error_in_a_kernel_given_as_text_shows_its_line() -> None:
-    code, _, told = _told("-c", _SCRIPT.replace("a + 1", "a + None"))
+    code, _, stderr = _told("-c", _SCRIPT.replace("a + 1", "a + None"))
     assert code == 1
-    assert "<-c>:7:12" in told
-    assert "    return a + None\n           ^^^^^^^^" in told
+    assert "<-c>:7:12" in stderr
+    assert "    return a + None\n           ^^^^^^^^" in stderr
 
 
 def test_code_of_another_text_is_not_taken_for_the_program() -> None:
     program = "exec('import adstack as qd\\n@qd.kernel\\ndef k(): pass\\nk()')"
-    code, _, told = _told("-c", program)
+    code, _, stderr = _told("-c", program)
     assert code == 1
-    assert "the source of k can't be read" in told
-    assert "put the function in a file" in told
+    assert "the source of k can't be read" in stderr
+    assert "put the function in a file" in stderr
 
 
 def test_a_kernel_from_a_pipe_says_why_it_can_not_run() -> None:
-    code, _, told = _told("-", text=_SCRIPT)
-    assert (code, "put the function in a file" in told) == (1, True)
+    code, _, stderr = _told("-", text=_SCRIPT)
+    assert (code, "put the function in a file" in stderr) == (1, True)
 
 
 _CELL = """@qd.kernel
@@ -194,14 +194,14 @@ def test_a_kernel_in_a_notebook_runs_and_a_second_cell_replaces_it() -> None:
 
 
 def test_a_source_found_by_indentation_is_the_one_that_the_tokens_delimit() -> None:
-    found = 0
+    count = 0
     for function in _functions(ast, functools, linecache, subprocess, inspect, sys.modules[__name__]):
         lines, first = source.by_indentation(function) or inspect.getsourcelines(function)
         expected, first_expected = inspect.getsourcelines(function)
         assert first == first_expected
         assert "".join(lines).rstrip() == "".join(expected).rstrip()
-        found += source.by_indentation(function) is not None
-    assert found > 200
+        count += source.by_indentation(function) is not None
+    assert count > 200
 
 
 def _functions(*modules: Any) -> list[Callable[..., Any]]:

@@ -58,8 +58,8 @@ class World:
     def gradient(self, run: Callable[..., Any], *args: Any) -> list[float]:
         self.x.grad.fill(0.0)
         run.grad(*args)  # type: ignore[attr-defined]
-        found: list[float] = self.x.grad.to_numpy().tolist()
-        return found
+        values: list[float] = self.x.grad.to_numpy().tolist()
+        return values
 
     def stale(self, run: Callable[..., Any], *args: Any, match: str = "") -> None:
         """The gradient is refused, and nothing came of it."""

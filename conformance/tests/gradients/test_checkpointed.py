@@ -45,18 +45,18 @@ def chaotic(arch: Any, limit: int, trips: int, lanes: int = 3, **options: Any) -
 @pytest.mark.parametrize("arch", [qd.reference, qd.cpu])
 @pytest.mark.parametrize(("trips", "limit"), [(200, 1024), (200, 600), (77, 256), (1, 256), (0, 256)])
 def test_gradients_are_the_same_bits_however_little_memory_there_is(arch: Any, trips: int, limit: int) -> None:
-    whole, _ = chaotic(arch, 0, trips)
+    plain, _ = chaotic(arch, 0, trips)
     little, kernel = chaotic(arch, limit, trips)
-    assert np.all(whole != 0)
-    assert little.tobytes() == whole.tobytes()
+    assert np.all(plain != 0)
+    assert little.tobytes() == plain.tobytes()
     needed = trips * 8
     assert bool(kernel.grad.adstack_report().checkpoints) == (needed > limit)
 
 
 def test_a_million_steps_are_differentiated_within_a_heap_of_a_mebibyte() -> None:
-    whole, _ = chaotic(qd.cpu, 0, 10**6, lanes=1)
+    plain, _ = chaotic(qd.cpu, 0, 10**6, lanes=1)
     little, kernel = chaotic(qd.cpu, 2**20, 10**6, lanes=1)
-    assert little.tobytes() == whole.tobytes()
+    assert little.tobytes() == plain.tobytes()
     assert "snapshots" in kernel.explain()
 
 
@@ -83,13 +83,13 @@ def million(limit: int) -> tuple[Array, Any]:
 
 
 def test_a_million_steps_that_keep_eighty_megabytes_are_differentiated_within_a_heap_of_64() -> None:
-    whole, before = million(0)
+    plain, before = million(0)
     little, after = million(64 * 2**20)
     assert before.tasks[0].needed == 80_000_000
     assert not before.checkpoints
     assert after.checkpoints
-    assert np.all(np.abs(whole) > 1e-3)
-    assert little.tobytes() == whole.tobytes()
+    assert np.all(np.abs(plain) > 1e-3)
+    assert little.tobytes() == plain.tobytes()
 
 
 def test_what_checkpoints_are_chosen_is_remembered_and_shown() -> None:
@@ -162,9 +162,9 @@ def taped(limit: int) -> Array:
 
 
 def test_a_tape_of_steps_runs_with_little_memory() -> None:
-    whole = taped(0)
-    assert np.all(whole != 0)
-    assert taped(512).tobytes() == whole.tobytes()
+    plain = taped(0)
+    assert np.all(plain != 0)
+    assert taped(512).tobytes() == plain.tobytes()
 
 
 def logging(x: Any, y: Any, z: Any) -> Any:
@@ -278,11 +278,11 @@ def recorded(limit: int, make: Callable[..., Any]) -> tuple[Array, int]:
 
 @pytest.mark.parametrize("make", [logging, repeating, stepping, reading, counting])
 def test_loops_that_log_or_store_and_those_beside_them_are_checkpointed(make: Callable[..., Any]) -> None:
-    whole, without = recorded(0, make)
+    plain, without = recorded(0, make)
     little, with_checkpoints = recorded(1024, make)
     assert (without, with_checkpoints) == (0, 1)
-    assert np.all(whole != 0)
-    assert little.tobytes() == whole.tobytes()
+    assert np.all(plain != 0)
+    assert little.tobytes() == plain.tobytes()
 
 
 def test_what_other_loops_keep_is_left_to_them_at_the_second_try() -> None:
@@ -295,11 +295,11 @@ def test_what_other_loops_keep_is_left_to_them_at_the_second_try() -> None:
 
 @pytest.mark.parametrize("arch", [qd.reference, qd.cpu])
 def test_a_nest_is_checkpointed_level_by_level(arch: Any) -> None:
-    whole, little = (levels(arch, limit) for limit in (0, 160))
-    assert np.all(whole[0] != 0)
-    assert little[0].tobytes() == whole[0].tobytes()
+    plain, little = (levels(arch, limit) for limit in (0, 160))
+    assert np.all(plain[0] != 0)
+    assert little[0].tobytes() == plain[0].tobytes()
     assert [line.split(": ")[1].split(",")[0] for line in little[1]] == ["checkpointed"] * 3
-    assert not whole[1]
+    assert not plain[1]
 
 
 def levels(arch: Any, limit: int) -> tuple[Array, tuple[str, ...]]:

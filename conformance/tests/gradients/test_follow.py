@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import adstack as qd
 from adstack.gradients.tapes import follow
 from adstack.gradients.tapes.fallbacks import FALLBACKS
+from adstack.gradients.tapes.program import Span
 
 N, STEPS = 5, 4
 Do = Callable[[int, float], object]
@@ -256,6 +257,27 @@ def test_a_tape_that_is_shorter_or_longer_is_followed_as_far_as_it_is_known() ->
     assert counts == [4, 5, 9, 7, 5, 7]
 
 
+def test_what_calls_do_together_is_found_once_however_often_a_tape_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain, spans = Chain(40), []
+    of = Span.of
+    monkeypatch.setattr(Span, "of", lambda steps: spans.append(1) or of(steps))
+
+    def interrupted() -> int:
+        spans.clear()
+        with qd.ad.Tape(chain.loss) as tape:
+            for t in range(chain.steps):
+                chain.x[0, 0] = 1.0
+                chain.step(t, 1.0)
+            chain.total()
+        return served(tape)
+
+    assert [interrupted() for _ in range(3)][-1] == chain.steps + 1
+    assert interrupted() == chain.steps + 1
+    assert not spans
+
+
 def test_numbers_that_a_followed_tape_was_called_with_stay_when_it_is_followed_again() -> None:
     chain = Chain(2)
     chain.tape()
@@ -440,8 +462,8 @@ def test_what_is_overwritten_time_and_again_is_kept() -> None:
     for c in (1.0, 1.1):
         with recorded_only():
             _, *expected = tape(c)
-        count, *found = tape(c)
-        assert (count, found) == (301, expected)
+        count, *gradients = tape(c)
+        assert (count, gradients) == (301, expected)
 
 
 def test_what_is_overwritten_in_part_is_kept_beside_the_rest() -> None:
@@ -470,5 +492,5 @@ def test_what_is_overwritten_in_part_is_kept_beside_the_rest() -> None:
     for c in (0.25, 0.5):
         with recorded_only():
             _, *expected = tape(c)
-        count, *found = tape(c)
-        assert (count, found) == (5, expected)
+        count, *gradients = tape(c)
+        assert (count, gradients) == (5, expected)

@@ -58,13 +58,13 @@ def asked() -> Iterator[list[str]]:
     def noting(kind: type) -> Callable[[Any, int], object]:
         def go_on(step: Any, code: int) -> object:
             noted.append(kind.__name__)
-            return known[kind](step, code)
+            return originals[kind](step, code)
 
         return go_on
 
-    known = {kind: kind.go_on for kind in (steps.Launch, steps.Mover)}
+    originals = {kind: kind.go_on for kind in (steps.Launch, steps.Mover)}
     with ExitStack() as stack:
-        for kind in known:
+        for kind in originals:
             stack.enter_context(patch.object(kind, "go_on", noting(kind)))
         yield noted
 

@@ -55,9 +55,9 @@ def slope(start: np.float32) -> Fraction:
     return 3 * 2**STEPS * Fraction(float(start)) ** (2**STEPS - 1)
 
 
-def check(found: Any, exact: Any, bounds: Any) -> None:
+def check(values: Any, exact: Any, bounds: Any) -> None:
     """Within the bound, and the bound is no larger than rounding every step, doubled by every square, can explain."""
-    for value, want, limit in zip(found.tolist(), exact, bounds.tolist(), strict=True):
+    for value, want, limit in zip(values.tolist(), exact, bounds.tolist(), strict=True):
         assert abs(Fraction(value) - want) <= Fraction(limit)
         assert 0 < limit <= abs(float(want)) * 2.0**-24 * 2 ** (STEPS + 3)
 

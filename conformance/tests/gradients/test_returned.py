@@ -206,10 +206,10 @@ def test_reverse_mode_through_the_host_is_forward_mode_transposed(steps: Any, va
     world = World()
 
     def program(a: Any, b: Any) -> Any:
-        known = [a, b]
+        terms = [a, b]
         for op, i, j in steps:
-            known.append(computed(op, known[i % len(known)], known[j % len(known)]))
-        return sum(known[2:])
+            terms.append(computed(op, terms[i % len(terms)], terms[j % len(terms)]))
+        return sum(terms[2:])
 
     world.x.from_numpy(np.array(values))
     with qd.ad.Tape(world.loss):

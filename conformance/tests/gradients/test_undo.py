@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_kit import Parts
 
-from adstack.gradients.memory.undo import Log, Overwritten, Touched, identity, whole
+from adstack.gradients.memory.undo import Log, Overwritten, Touched, identity, undone, whole
 from adstack.ir.types import f32, f64
 from adstack.runtime.memory.buffers import Buffer
 from adstack.runtime.reference_backend import ReferenceBackend
@@ -21,19 +21,19 @@ BACKEND = ReferenceBackend()
 
 def buffer(values: Any, dtype: Any = f64) -> Buffer:
     array = np.array(values, dtype.numpy)
-    made = Buffer(BACKEND, dtype, array.shape)
-    made.write(array)
-    return made
+    filled = Buffer(BACKEND, dtype, array.shape)
+    filled.write(array)
+    return filled
 
 
 class Comparing(Log):
     """A log of memory that others write, too."""
 
     def watch(self, touched: Iterable[Touched]) -> None:
-        known = list(touched)
-        for one in known:
+        regions = list(touched)
+        for one in regions:
             one.buffer.share()
-        super().watch(known)
+        super().watch(regions)
 
 
 @pytest.fixture(params=[Comparing, Log], ids=["compared", "kept"])
@@ -49,11 +49,12 @@ def test_changes_are_logged_undone_and_done_again(log: Log) -> None:
     (change,) = log.mark()
     assert (change.positions.tolist(), change.values.tolist()) == ([1, 2], [2.0, 3.0])
     assert change.nbytes == 2 * 16
-    with log.quiet():
-        change.swap()
+    version = memory.version
+    with log.quiet(), undone([change]):
         assert memory.read().tolist() == [1.0, 2.0, 3.0]
-        change.swap()
-    assert memory.read().tolist() == [1.0, 5.0, 6.0]
+        assert (change.values.tolist(), memory.version == version) == ([5.0, 6.0], False)
+    assert (memory.read().tolist(), memory.version) == ([1.0, 5.0, 6.0], version)
+    assert change.values.tolist() == [2.0, 3.0]
     assert log.mark() == []
 
 
@@ -176,10 +177,10 @@ def test_what_is_saved_before_it_is_written_is_what_comparing_finds(kind: Any, s
         if what == "watch":
             for log in logs:
                 log.mark()
-        found = [step(log, memory, what, box, value) for log, memory in zip(logs, memories, strict=True)]
+        answers = [step(log, memory, what, box, value) for log, memory in zip(logs, memories, strict=True)]
         eager, guarded = (
             {k: v for one in changes for k, v in zip(one.positions.tolist(), one.values.tolist(), strict=True)}
-            for changes in found
+            for changes in answers
         )
         assert eager == guarded
     assert (memories[0].read() == memories[1].read()).all()

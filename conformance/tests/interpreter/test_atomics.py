@@ -24,8 +24,8 @@ def in_turn(kind: str, to: DType, flat: Any, at: Any, operands: list[Any]) -> tu
     flat, old = flat.copy(), np.empty(len(at), to.numpy)
     for lane, where in enumerate(at):
         old[lane] = flat[where]
-        found = flat[where : where + 1]
-        flat[where] = ATOMICS[kind].meaning(to, found, *(values[lane : lane + 1] for values in operands))[0]
+        current = flat[where : where + 1]
+        flat[where] = ATOMICS[kind].meaning(to, current, *(values[lane : lane + 1] for values in operands))[0]
     return flat, old
 
 
@@ -44,9 +44,9 @@ def test_lanes_come_in_order_whatever_the_kind_and_the_type(kind, to, lanes, ele
         flat, at = numbers(random, to, elements), random.integers(0, elements, lanes)
         operands = [numbers(random, to, lanes) for _ in range(kind.operands)]
         after, old = in_turn(kind.name, to, flat, at, operands)
-        found = combine(kind.name, to, flat, at, operands, wanted)
+        returned = combine(kind.name, to, flat, at, operands, wanted)
     assert same_bits(flat, after)
-    assert (found is None and not wanted) or same_bits(found, old)
+    assert (returned is None and not wanted) or same_bits(returned, old)
 
 
 @pytest.mark.parametrize("to", [f16, f32], ids=str)

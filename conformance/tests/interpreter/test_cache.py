@@ -16,9 +16,9 @@ ADD = serial("%one = const 1 : i32\n %r = add %a, %one : i32\n return %r", "(%a:
 
 
 def kernel() -> Kernel:
-    found = read(ADD)
-    assert isinstance(found, Kernel)
-    return found
+    parsed = read(ADD)
+    assert isinstance(parsed, Kernel)
+    return parsed
 
 
 def test_a_kernel_is_prepared_once_per_mode():

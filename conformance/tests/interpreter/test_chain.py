@@ -23,11 +23,11 @@ def test_one_launch_has_the_bounds_that_it_has_alone(seed: int) -> None:
     for name, alone in once.bounds.items():
         assert np.array_equal(values[names[name]].value, once.values[name])
         assert np.array_equal(values[names[name]].bound, alone)
-    found = chained([Step(kernel, names)], memory, {names[name]: given for name, given in adjoints.items()})
+    grads = chained([Step(kernel, names)], memory, {names[name]: adjoint for name, adjoint in adjoints.items()})
     once = gradient_bound(kernel, buffers, (), adjoints)
     for name, alone in once.bounds.items():
-        assert np.array_equal(found[names[name]].value, once.values[name])
-        assert np.array_equal(found[names[name]].bound, alone)
+        assert np.array_equal(grads[names[name]].value, once.values[name])
+        assert np.array_equal(grads[names[name]].bound, alone)
 
 
 def test_memory_is_left_alone() -> None:
@@ -43,9 +43,9 @@ def test_what_the_host_writes_between_launches_is_exact() -> None:
     kernel = kernel_of(wrap(SQUARES))
     memory = {"x": np.array([0.1, 0.7, 1.3])}
     launch, first, last = Step(kernel, {"x": "x"}), np.array([0]), np.array([2])
-    found = chained([launch, Written("x", first, np.array([1.0]))], memory)["x"].bound
-    assert found[0] == 0
-    assert (found[1:] > 0).all()
+    bound = chained([launch, Written("x", first, np.array([1.0]))], memory)["x"].bound
+    assert bound[0] == 0
+    assert (bound[1:] > 0).all()
     late = chained([launch, Written("x", last, np.array([0.1])), launch], memory)["x"].bound
     early = chained([Written("x", last, np.array([0.1])), launch], memory)["x"].bound
     assert late[2] == early[2] > 0

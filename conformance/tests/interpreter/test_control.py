@@ -19,8 +19,8 @@ def mapped(body: str, x: list[int], places: str = OUT, **options: object) -> lis
     text = parallel(f"%v = load @x[%i] : i32\n{body}\nstore @y[%i], %r", len(x), places)
     y = np.zeros(len(x), np.int32)
     run_text(text, {"x": np.array(x, np.int32), "y": y}, **options)
-    found: list[int] = y.tolist()
-    return found
+    values: list[int] = y.tolist()
+    return values
 
 
 SIGN = """

@@ -60,8 +60,8 @@ def test_the_bound_of_an_atomic_sum_is_that_of_any_order(seed, dtype):
         answer.bounds["total"].item(), magnitudes * (COUNT - 1) * u / (1 - (COUNT - 1) * u), rel_tol=1e-12
     )
     for order in (buffers["x"], buffers["x"][::-1], np.sort(buffers["x"])):
-        found = np.add.accumulate(order)[-1]
-        assert abs(Fraction(float(found)) - exactly(order)) <= Fraction(answer.bounds["total"].item())
+        total = np.add.accumulate(order)[-1]
+        assert abs(Fraction(float(total)) - exactly(order)) <= Fraction(answer.bounds["total"].item())
 
 
 @pytest.mark.parametrize("dtype", [f16, f32, f64], ids=str)
@@ -96,17 +96,17 @@ def test_what_is_returned_has_a_bound():
     third = b.div(x, b.const(3.0, f32))
     b.return_(third, b.cast(third, i32))
     answer = bound(Kernel("k", b.region, {}, (f32, i32)), {}, [1.0])
-    (value, error), (whole, none) = answer.returned
+    (value, error), (integer, none) = answer.returned
     assert abs(Fraction(value) - Fraction(1, 3)) <= Fraction(error) <= Fraction(2) ** -25
-    assert (whole, none) == (0, 0.0)
+    assert (integer, none) == (0, 0.0)
 
 
 @pytest.mark.parametrize("dtype", [f16, f32, f64], ids=str)
 def test_half_a_unit_in_the_last_place(dtype):
     one, eps, largest = dtype.numpy.type(1), np.finfo(dtype.numpy).eps, np.finfo(dtype.numpy).max
-    given = np.array([1, 1 + eps, 0, np.inf, np.nan, largest, 1 - eps / 2], dtype.numpy)
+    numbers = np.array([1, 1 + eps, 0, np.inf, np.nan, largest, 1 - eps / 2], dtype.numpy)
     with np.errstate(all="ignore"):
-        got = half_ulp(given).tolist()
+        got = half_ulp(numbers).tolist()
     least, top = float(np.nextafter(dtype.numpy.type(0), one)) / 2, float(largest - np.nextafter(largest, one)) / 2
     assert got == [float(eps) / 2, float(eps) / 2, least, math.inf, math.inf, top, float(eps) / 2]
 
@@ -172,8 +172,8 @@ def test_no_number_inside_the_box_is_farther_away_than_the_bound_and_some_is_nea
     there = [axis.ravel() for axis in np.meshgrid(*axes)]
     exactly = {"sin": np.sin, "cos": np.cos, "exp": np.exp, "log": np.log, "tanh": np.tanh, "atan": np.arctan}
     meaning = TABLE[name].meaning
-    found = exactly[name](*there) if name in exactly else meaning(f64, *there)
+    moved = exactly[name](*there) if name in exactly else meaning(f64, *there)
     here = exactly[name](*middle) if name in exactly else meaning(f64, *(np.array([x]) for x in middle))
-    farthest, limit = np.abs(found - here).max(), error(name, middle, reach)
+    farthest, limit = np.abs(moved - here).max(), error(name, middle, reach)
     assert farthest <= limit * (1 + 1e-12)
     assert limit <= 4 * farthest

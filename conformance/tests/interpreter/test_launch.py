@@ -125,13 +125,13 @@ def test_a_program_and_its_kernel_draw_the_same_numbers():
       }}
     }}
     """
-    found = []
+    results = []
     for text in (kernel, program):
         buffers = {"x": np.zeros(3, np.float32), "y": np.zeros(2, np.float32)}
         run_text(text, buffers, seed=3)
-        found.append(np.concatenate((buffers["x"], buffers["y"])))
-    assert same_bits(found[0], found[1])
-    assert len(set(found[0].tolist())) == 5
+        results.append(np.concatenate((buffers["x"], buffers["y"])))
+    assert same_bits(results[0], results[1])
+    assert len(set(results[0].tolist())) == 5
 
 
 def test_memory_that_runs_out_is_an_error_of_its_own():
@@ -144,7 +144,7 @@ def test_memory_that_runs_out_is_an_error_of_its_own():
 def test_random_programs_give_the_same_whatever_the_chunk_size(debug):
     for seed in range(20):
         kernel = random_kernel(seed, 60)
-        found = []
+        results = []
         for lanes in (1, 4, 1000):
             buffers = random_buffers(kernel, seed)
             try:
@@ -152,10 +152,10 @@ def test_random_programs_give_the_same_whatever_the_chunk_size(debug):
                     kernel, buffers, random_params(kernel, seed), options=RunOptions(debug=debug, lanes=lanes)
                 )
             except AssertionError as error:
-                found.append(type(error))
+                results.append(type(error))
                 continue
-            found.append([*returned, *buffers.values()])
-        assert all(map(agree, found, found[1:]))
+            results.append([*returned, *buffers.values()])
+        assert all(map(agree, results, results[1:]))
 
 
 def agree(a, b):

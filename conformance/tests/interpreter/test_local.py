@@ -15,8 +15,8 @@ def mapped(body: str, x: list[int], **options: object) -> list[int]:
     text = parallel(f"%v = load @x[%i] : i32\n{body}\nstore @y[%i], %r", len(x), OUT)
     y = np.zeros(len(x), np.int32)
     run_text(text, {"x": np.array(x, np.int32), "y": y}, **options)
-    found: list[int] = y.tolist()
-    return found
+    values: list[int] = y.tolist()
+    return values
 
 
 ARRAY = """
@@ -41,13 +41,14 @@ def test_each_lane_has_an_array_of_its_own_that_begins_with_zeros():
 @pytest.mark.parametrize("bad", [3, 1000])
 def test_an_index_outside_a_local_array_is_an_error(bad):
     with pytest.raises(
-        AdstackOutOfBoundsError, match=rf"a local array at \({bad}\), outside its extents \(3\), in iteration \(2\)"
+        AdstackOutOfBoundsError,
+        match=rf"a local array \(a\) at \({bad}\), outside its extents \(3\), in iteration \(2\)",
     ):
         mapped(ARRAY, [0, 1, bad])
 
 
 def test_a_negative_index_outside_a_local_array_is_an_error():
-    with pytest.raises(AdstackOutOfBoundsError, match=r"a local array at \(-1\)"):
+    with pytest.raises(AdstackOutOfBoundsError, match=r"a local array \(a\) at \(-1\)"):
         mapped("%a = array.alloc : array<i32, 3>\n %r = array.load %a, %v : i32", [-1])
 
 

@@ -77,10 +77,10 @@ def test_an_empty_place_has_no_element():
 def test_buffers_in_any_order_of_memory_are_changed_in_place():
     body = "%v = load @x[%i, %zero] : f32\n store @y[%zero, %i], %v"
     x = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(3, 4))
-    whole = np.zeros((4, 6), np.float32)
-    run_text(parallel(body, 3, XY), {"x": x, "y": whole.T[::2, 1:4]})
-    assert whole[1:4, 0].tolist() == [0, 4, 8]
-    assert whole.sum() == 12
+    matrix = np.zeros((4, 6), np.float32)
+    run_text(parallel(body, 3, XY), {"x": x, "y": matrix.T[::2, 1:4]})
+    assert matrix[1:4, 0].tolist() == [0, 4, 8]
+    assert matrix.sum() == 12
 
 
 def test_lanes_that_store_to_one_element_leave_the_last_value():

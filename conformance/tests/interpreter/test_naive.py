@@ -22,9 +22,9 @@ def agree(program: Kernel | Program, buffers: dict[str, Any], scalars: Any = (),
     returned, printed = run_naively(program, theirs, scalars, seed=3, launch=1)
     text: list[str] = []
     options = RunOptions(lanes=lanes, seed=3, launch=1, stdout=text.append)
-    found = run(program, buffers, scalars, options=options)
-    assert len(found) == len(returned)
-    assert all(map(same_bits, found, returned))
+    results = run(program, buffers, scalars, options=options)
+    assert len(results) == len(returned)
+    assert all(map(same_bits, results, returned))
     assert [name for name in buffers if not same_bits(buffers[name], theirs[name])] == []
     assert "".join(text) == printed
 

@@ -52,8 +52,8 @@ def at(b, *numbers):
     return [b.const(n, i32) for n in numbers]
 
 
-def arrays(**given):
-    return {name: np.asarray(value, float) for name, value in given.items()}
+def arrays(**values):
+    return {name: np.asarray(value, float) for name, value in values.items()}
 
 
 def check(k, buffers, adjoints, **want):

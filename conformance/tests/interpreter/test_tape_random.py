@@ -138,7 +138,7 @@ def test_the_recorded_run_leaves_the_memory_that_a_run_leaves(seed):
 def test_how_many_lanes_run_together_does_not_matter(seed):
     kernel, buffers, adjoints = own_and_exact(seed, f64)
     bounds = gradient_bound(kernel, buffers, (), adjoints).bounds
-    whole = gradient(kernel, buffers, (), adjoints)
+    together = gradient(kernel, buffers, (), adjoints)
     parts = gradient(kernel, buffers, (), adjoints, options=RunOptions(lanes=3))
     for name in adjoints:
-        assert (np.abs(parts[name] - whole[name]) <= 2 * bounds[name]).all()
+        assert (np.abs(parts[name] - together[name]) <= 2 * bounds[name]).all()

@@ -38,9 +38,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_found_and_named(change):
-    found = difference(parse_ir(TEXT), parse_ir(TEXT.replace(*change)))
-    assert found is not None
-    assert found.startswith(CHANGES[change])
+    report = difference(parse_ir(TEXT), parse_ir(TEXT.replace(*change)))
+    assert report is not None
+    assert report.startswith(CHANGES[change])
 
 
 def test_names_of_values_do_not_matter():

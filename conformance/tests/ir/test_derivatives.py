@@ -1,4 +1,4 @@
-"""The table of derivatives: right to within rounding at interior points, and as the specification says at the others.
+"""Derivatives of the table: right to within rounding at interior points, and as the specification says at the others.
 
 Rules: grad.table, grad.kinks, grad.edges, grad.ties, grad.choice, grad.stops
 """
@@ -14,12 +14,15 @@ from exactly import FUNCTIONS, mp
 from adstack.error_analysis.rounding import Bounded, half_ulp
 from adstack.interpreter import run
 from adstack.ir.builder import Builder
-from adstack.ir.derivatives import NOT_DIFFERENTIABLE, RULES, Saved
 from adstack.ir.ops import TABLE
+from adstack.ir.pulls import Saved
 from adstack.ir.structure import Kernel
 from adstack.ir.types import f16, f32, f64, u1
 from adstack.oracle.numbers import Num
 from adstack.transforms.math.num import Num as Built
+
+RULES = {row.name: row.pulls for row in TABLE.values() if row.pulls}
+NOT_DIFFERENTIABLE = {row.name for row in TABLE.values() if row.pulls == ()}
 
 INF, NAN = math.inf, math.nan
 SPREAD = (0.3, -0.7, 1.9, -2.6)

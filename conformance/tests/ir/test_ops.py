@@ -197,9 +197,9 @@ def test_a_row_of_the_library_means_the_librarys_function_to_the_bit(name, dtype
 
 
 def test_atomics_take_the_types_that_their_kind_names():
-    told = {name: types for names, types in ATOMIC_TYPES.items() for name in names.split()}
-    assert set(told) == set(ATOMICS)
+    documented = {name: types for names, types in ATOMIC_TYPES.items() for name in names.split()}
+    assert set(documented) == set(ATOMICS)
     for name, kind in ATOMICS.items():
         rule = Signature("T -> T", T=kind.over)
-        assert set(rule.classes["T"]) == set(told[name]), name
+        assert set(rule.classes["T"]) == set(documented[name]), name
         assert kind.operands == (2 if name == "cas" else 1), name

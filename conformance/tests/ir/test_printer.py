@@ -22,7 +22,7 @@ GOLDEN = """\
 kernel @scale(%a: f32, %n: i32, %flag: u1) -> (i32) loc("scale.py":3:1) {
   place @x : f32[?, 3] ndarray label "x of \\"scale\\""
   place @x.grad : f32[?, 3] ndarray grad of @x
-  place @"odd name" : i64[] field
+  place @"odd name" : i64[] field relaxed
   %0 = const 0 : i32
   %1 = shape @x, 0 : i32
   %s = stack.alloca %n : stack<f32>

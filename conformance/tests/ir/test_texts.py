@@ -17,9 +17,9 @@ def test_a_message_gives_its_parts_back(parts):
     joined = [p for k, p in enumerate(parts) if not (isinstance(p, str) and k and isinstance(parts[k - 1], str))]
     texts = [p for p in joined if isinstance(p, str)]
     if "".join(texts) == as_message(texts):  # text that meets text or a value may look like a value
-        found = parts_of(as_message(joined))
-        assert [p for p in found if not isinstance(p, str)] == [p for p in joined if not isinstance(p, str)]
-        assert count(found) == count(joined)
+        returned = parts_of(as_message(joined))
+        assert [p for p in returned if not isinstance(p, str)] == [p for p in joined if not isinstance(p, str)]
+        assert count(returned) == count(joined)
 
 
 @pytest.mark.parametrize("text", ["{}", "a {} b", "{:.3f}", "{{}}", "{:}", "{: }"])

@@ -18,7 +18,8 @@ def test_reverse_mode_of_loops_is_always_there(arch: str) -> None:
     assert qd.is_extension_enabled(qd.extension.adstack)
     assert qd.is_extension_supported(arch, qd.extension.adstack)
     assert qd.is_extension_enabled(qd.extension.assertion)
-    assert not qd.is_extension_enabled(qd.extension.sparse)
+    assert qd.is_extension_enabled(qd.extension.sparse)
+    assert not qd.is_extension_enabled(qd.extension.quant)
 
 
 def test_an_arch_that_is_not_available_has_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,14 +82,14 @@ def test_a_method_and_its_gradient_are_recorded(arch):
             for i in self.x:
                 self.y[i] = self.x[i] * self.x[i]
 
-    made = Squares()
-    made.x[1] = 3.0
-    made.y.grad.fill(1.0)
+    squares = Squares()
+    squares.x[1] = 3.0
+    squares.y.grad.fill(1.0)
     with qd.graph() as g:
-        made.run()
-        made.run.grad()
+        squares.run()
+        squares.run.grad()
     g.launch()
-    assert (made.y[1], made.x.grad[1]) == (9.0, 6.0)
+    assert (squares.y[1], squares.x.grad[1]) == (9.0, 6.0)
 
 
 def test_a_block_that_failed_leaves_nothing_to_launch(arch):

@@ -54,7 +54,7 @@ def test_options_for_what_is_not_done_are_refused_unless_switched_off(name: str)
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("options", "words"),
     [
         ({"default_fp": "f32"}, "use one of f16, f32, f64"),
         ({"default_fp": qd.i32}, "use one of f16, f32, f64"),
@@ -62,13 +62,13 @@ def test_options_for_what_is_not_done_are_refused_unless_switched_off(name: str)
         ({"ad_stack_storage": "moon"}, "auto, heap, stack"),
     ],
 )
-def test_an_option_with_choices_names_them(given: dict[str, object], words: str) -> None:
+def test_an_option_with_choices_names_them(options: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        parse(given)
+        parse(options)
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("options", "words"),
     [
         ({"debug": "yes"}, "debug takes a bool, got 'yes'"),
         ({"random_seed": 1.5}, "random_seed takes an int >= 0, got 1.5"),
@@ -80,9 +80,9 @@ def test_an_option_with_choices_names_them(given: dict[str, object], words: str)
         ({"ad_stack_size": 2**63}, "ad_stack_size takes an int up to 9223372036854775807"),
     ],
 )
-def test_an_option_of_the_wrong_kind_is_refused(given: dict[str, object], words: str) -> None:
+def test_an_option_of_the_wrong_kind_is_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(TypeError, match=words):
-        parse(given)
+        parse(options)
 
 
 def test_numbers_of_a_fitting_kind_are_converted() -> None:
@@ -120,13 +120,13 @@ def test_sync_and_reset_do_nothing_where_nothing_runs() -> None:
 
 
 def test_every_arch_is_either_available_or_says_why_not() -> None:
-    for name, found in registry.probe_all().items():
-        assert found.name == name
-        if isinstance(found, Unavailable):
-            assert found.reason
-            assert found.fix
+    for name, answer in registry.probe_all().items():
+        assert answer.name == name
+        if isinstance(answer, Unavailable):
+            assert answer.reason
+            assert answer.fix
         else:
-            assert isinstance(found, Capabilities)
+            assert isinstance(answer, Capabilities)
 
 
 def test_aliases_mean_an_arch() -> None:
@@ -137,7 +137,7 @@ def test_aliases_mean_an_arch() -> None:
 def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """No backend but the reference."""
 
-    def probe(arch: str) -> Capabilities | Unavailable:
+    def probe(arch: str, device: str = "") -> Capabilities | Unavailable:
         if arch == "reference":
             return Capabilities("reference", "native", "numpy")
         return Unavailable(arch, f"no {arch} here", f"buy a {arch}")
@@ -186,9 +186,9 @@ def test_a_fallback_warns_and_runs_elsewhere() -> None:
 
 def test_a_backend_that_is_not_part_of_this_version_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "ARCHES", ("imagined",))
-    (found,) = registry.probe_all().values()
-    assert isinstance(found, Unavailable)
-    assert found.reason == "this version of adstack has no imagined backend"
+    (answer,) = registry.probe_all().values()
+    assert isinstance(answer, Unavailable)
+    assert answer.reason == "this version of adstack has no imagined backend"
 
 
 def test_a_backend_that_lacks_a_module_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +196,8 @@ def test_a_backend_that_lacks_a_module_names_it(monkeypatch: pytest.MonkeyPatch)
         raise ModuleNotFoundError("No module named 'driver'", name="driver")
 
     monkeypatch.setattr(registry.importlib, "import_module", missing)
-    found = registry.probe("cuda")
-    assert found == Unavailable("cuda", "its backend needs the Python module driver", "install driver")
+    answer = registry.probe("cuda")
+    assert answer == Unavailable("cuda", "its backend needs the Python module driver", "install driver")
 
 
 def test_the_first_gpu_that_is_available_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,16 +205,43 @@ def test_the_first_gpu_that_is_available_is_taken(monkeypatch: pytest.MonkeyPatc
 
     class Room:
         @staticmethod
-        def probe() -> Capabilities:
+        def probe(device: str) -> Capabilities:
             return Capabilities("vulkan", "software", "a driver on the cpu")
 
         @staticmethod
-        def open_device() -> object:
+        def open_device(device: str) -> object:
             return reference
 
     missing = Unavailable("", "none", "none")
     monkeypatch.setattr(registry, "_room", lambda arch: Room if arch == "vulkan" else missing)
     assert registry.open_arch("gpu") is reference
+
+
+def test_a_gpu_is_preferred_to_a_driver_that_runs_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {"amdgpu": "software", "vulkan": "native"}
+    missing = Unavailable("", "none", "none")
+    monkeypatch.setattr(
+        registry, "probe", lambda arch, device: Capabilities(arch, kinds[arch], "") if arch in kinds else missing
+    )
+    opened: list[str] = []
+    monkeypatch.setattr(registry, "_open", lambda arch, device: opened.append(arch))
+    registry.open_arch("gpu")
+    registry.open_arch("amdgpu", "gpu")
+    assert opened == ["vulkan", "amdgpu"]
+
+
+def test_the_device_and_the_reason_are_said_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("adstack.kernels.options._ANNOUNCED", set())
+    monkeypatch.setenv("ADSTACK_ANNOUNCE", "1")
+    monkeypatch.setenv("ADSTACK_ARCH", "reference")
+    for options in ({}, {}, {"arch": qd.reference}, {"arch": [qd.metal, qd.reference]}, {"arch": qd.x64}):
+        qd.init(**options, announce=options != {"arch": qd.x64})
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" (")[0].split(" on ")[0] for line in lines] == [f"adstack {qd.__version__}: arch=reference"] * 3
+    reasons = ["as ADSTACK_ARCH=reference asks for", "as asked for", "the best available of metal, reference"]
+    assert [line.rpartition(" (")[2].rstrip(")") for line in lines] == reasons
 
 
 def test_existing_programs_ask_for_checks_by_another_name() -> None:
@@ -251,3 +278,22 @@ def test_errors_show_the_way_through_adstack_if_asked_for() -> None:
         return len(caught.traceback)
 
     assert depth(print_full_traceback=True) > depth() + 5
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu"])
+def test_an_arch_with_one_device_has_number_0_and_no_other(arch: str) -> None:
+    qd.init(arch=arch, device=0)
+    with pytest.raises(qd.BackendUnavailableError, match="it has one device, and device='1' was asked for"):
+        qd.init(arch=arch, device=1)
+
+
+@pytest.mark.parametrize("device", [-1, 1.0, True, None])
+def test_a_device_is_a_number_or_a_name(device: object) -> None:
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="option device takes an int >= 0 or a name"):
+        qd.init(arch=qd.reference, device=device)
+
+
+def test_a_device_is_handed_to_the_backend_that_has_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ADSTACK_CUDA_DEVICE", raising=False)
+    qd.init(arch=qd.cuda, device="host")
+    assert qd.current_arch() == "cuda"

@@ -153,11 +153,11 @@ class Data:
                 self.call(self.kernels.get(rest, self.kernels["move"]), kind, rest, number)
 
     def call(self, kernel: Any, mode: str, name: str, number: int) -> None:
-        given = {"scaled": (number, 0.75), "arrays": (self.a, self.b, number % 3)}.get(name, ())
+        args = {"scaled": (number, 0.75), "arrays": (self.a, self.b, number % 3)}.get(name, ())
         if mode in ("call", "both"):
-            kernel(*given)
+            kernel(*args)
         if mode in ("grad", "both"):
-            (kernel.grad.serve if self.straight else kernel.grad)(*given)
+            (kernel.grad.serve if self.straight else kernel.grad)(*args)
 
     def attempt(self, what: str, number: int) -> tuple[str, str]:
         """What went wrong; numbers of launches and names of memory are not compared."""
@@ -229,11 +229,11 @@ def test_a_bound_that_changed_is_noticed(by):
     power.grad()
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_kernel_that_overwrites_what_is_read_is_noticed(known):
+@pytest.mark.parametrize("beforehand", [True, False])
+def test_a_kernel_that_overwrites_what_is_read_is_noticed(beforehand):
     data = Data(straight=False)
     square, move = data.kernels["square"], data.kernels["move"]
-    if known:
+    if beforehand:
         move()
     settled(square)
     move()
@@ -365,16 +365,16 @@ def test_what_has_no_room_runs_again_from_snapshots_when_machine_code_serves():
         qd.init(arch=qd.cpu, offline_cache=False, **options)
         x, y, run = slowly_falling()
         settled(run, 3)
-        found = []
+        grads = []
         for n in turns:
             x.grad.fill(0.0)
             y.grad.fill(1.0)
             run(n)
             run.grad(n)
             assert x.grad.to_numpy().all()
-            found.append(x.grad.to_numpy().tobytes())
+            grads.append(x.grad.to_numpy().tobytes())
         assert is_served(run)
-        return found
+        return grads
 
     want = gradients()
     before = qd.stats()["checkpointed"]

@@ -6,6 +6,7 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import adstack as qd
@@ -100,6 +101,28 @@ def test_more_elements_than_any_memory_holds_are_refused_when_they_are_asked_for
     for make in makers:
         with pytest.raises(qd.AdstackMemoryError, match="no memory holds"):
             make()
+
+
+def test_more_axes_than_arrays_of_the_host_have_are_refused() -> None:
+    qd.init(arch=qd.reference)
+    assert qd.field(qd.i8, (1,) * 30).to_numpy().ndim == 30
+    makers: list[Callable[[], Any]] = [lambda: qd.field(qd.i8, (1,) * 31), lambda: qd.ndarray(qd.i8, (1,) * 70)]
+    for make in makers:
+        with pytest.raises(qd.AdstackArgumentError, match="has at most 30 axes"):
+            make()
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_loop_over_as_many_axes_as_there_can_be_is_compiled_at_once(arch: str) -> None:
+    """Polynomials in the extents have a term per axis, not one per set of axes."""
+    qd.init(arch=arch)
+    total = qd.field(qd.f32, ())
+    k = kernel_of(
+        "@qd.kernel\ndef k(a: qd.types.ndarray()):\n    for I in qd.grouped(a):\n        total[None] += a[I]\n",
+        total=total,
+    )
+    k(np.full((1,) * 30, 3.0, np.float32))
+    assert total[None] == 3.0
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -56,9 +56,9 @@ def test_data_that_is_made_while_the_runtime_ends_is_of_one_runtime() -> None:
     qd.init(arch=qd.cpu)
 
     def data() -> None:
-        made = qd.field(qd.f32, 4)
-        made[1] = 2.0
-        assert made[1] == 2.0
+        field = qd.field(qd.f32, 4)
+        field[1] = 2.0
+        assert field[1] == 2.0
 
     threads = [Launching(data) for _ in range(3)]
     for _ in range(20):

@@ -392,9 +392,9 @@ def outcome(world: World, call: tuple[str, list[Make], dict[str, Make]]) -> tupl
     try:
         result = world.kernels[kernel](*args, **kwargs)
     except (qd.AdstackError, TypeError, ValueError) as error:
-        told: tuple[Any, ...] = type(error), str(error)
+        message: tuple[Any, ...] = type(error), str(error)
     else:
-        told = type(result), np.asarray(result).tobytes() if isinstance(result, (bool, int, float)) else repr(result)
-    given = [value.array if isinstance(value, Tensor) else value for value in (*args, *kwargs.values())]
-    own = [array.tobytes() for array in given if isinstance(array, np.ndarray) and array.dtype.kind != "O"]
-    return told, own, world.contents()
+        message = type(result), np.asarray(result).tobytes() if isinstance(result, (bool, int, float)) else repr(result)
+    inputs = [value.array if isinstance(value, Tensor) else value for value in (*args, *kwargs.values())]
+    own = [array.tobytes() for array in inputs if isinstance(array, np.ndarray) and array.dtype.kind != "O"]
+    return message, own, world.contents()

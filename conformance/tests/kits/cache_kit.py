@@ -14,8 +14,8 @@ def write_and_read(folder: Path) -> int:
         key = kept.key(str(turn % 5))
         body = bytes([turn % 5]) * 50_000
         kept.write(key, body)
-        found = kept.read(key)
-        wrong += found is not None and found != body
+        content = kept.read(key)
+        wrong += content is not None and content != body
         if turn % 20 == 19:
             kept.trim(100_000)
     return wrong

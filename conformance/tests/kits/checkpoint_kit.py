@@ -36,20 +36,20 @@ def places(kernel: Kernel) -> dict[str, Place]:
 
 def backward(kernel: Kernel, checkpoints: Checkpoints | None = None) -> Program:
     """The reverse kernel's program."""
-    made = reverse(kernel, places(kernel), checkpoints=checkpoints)
-    verify(made)
-    return lower(made)
+    gradient = reverse(kernel, places(kernel), checkpoints=checkpoints)
+    verify(gradient)
+    return lower(gradient)
 
 
 def buffers(kernel: Kernel, trips: list[int], seed: int = 0) -> Buffers:
     """What memory holds before a reverse launch: trip counts by lane, everything else at random."""
     random = np.random.default_rng(seed)
-    found = {p.name: p for p in (*kernel.places.values(), *places(kernel).values()) if p.kind != "temp"}
+    by_name = {p.name: p for p in (*kernel.places.values(), *places(kernel).values()) if p.kind != "temp"}
     return {
         name: np.asarray(random.uniform(0.5, 1.4, place.shape), place.dtype.numpy)
         if place.dtype.is_float
         else np.resize(np.asarray(trips, np.int32), place.shape)
-        for name, place in found.items()
+        for name, place in by_name.items()
     }
 
 
@@ -297,6 +297,6 @@ def kernels() -> dict[str, Kernel]:
     x, w, y = (qd.field(qd.f32, shape=LANES, needs_grad=True, name=name) for name in "xwy")
     n = qd.field(qd.i32, shape=LANES)
     total = qd.field(qd.f32, shape=(), needs_grad=True, name="total")
-    made = (recurrence, shifted, serial, condition, leaving, ragged, inner_while, siblings, edges, branches)
-    made += (arrays, arrays_written_later, arrays_of_a_branch, nests)
-    return {k.__name__: optimize(k.prepared((x, w, y, n, total), {})[0].kernel, keep_accesses=True) for k in made}
+    functions = (recurrence, shifted, serial, condition, leaving, ragged, inner_while, siblings, edges, branches)
+    functions += (arrays, arrays_written_later, arrays_of_a_branch, nests)
+    return {k.__name__: optimize(k.prepared((x, w, y, n, total), {})[0].kernel, keep_accesses=True) for k in functions}

@@ -16,7 +16,7 @@ from interpreter_kit import read, same_bits
 from adstack import interpreter
 from adstack.backends.cpu import toolchain
 from adstack.backends.cpu.runtime import CpuBackend, open_device
-from adstack.backends.shared.jit import jit
+from adstack.backends.shared.jit import jit, target_machine
 from adstack.errors import AdstackError
 from adstack.ir.structure import Kernel, Program
 from adstack.runtime.protocol.backend import Bindings
@@ -57,9 +57,9 @@ def compiled(
     executable = backend().compile(tasks_of(source, debug), options)
 
     def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
-        given = buffers or {}
-        shapes = {name: array.shape for name, array in given.items()}
-        return backend().launch(executable, scalars, Bindings(dict(given), shapes))
+        memory = buffers or {}
+        shapes = {name: array.shape for name, array in memory.items()}
+        return backend().launch(executable, scalars, Bindings(dict(memory), shapes))
 
     return launch
 
@@ -109,24 +109,24 @@ def agree_on(
     launches = {lanes: compiled(program, lanes, debug=debug) for lanes in widths}
     run_options = interpreter.RunOptions(debug=debug)
     left = []
-    for given, scalars in cases:
-        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=run_options), given, scalars)
+    for memory, scalars in cases:
+        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=run_options), memory, scalars)
         for lanes, launch in launches.items():
-            differences = differing(wanted, outcome(launch, given, scalars), program)
+            differences = differing(wanted, outcome(launch, memory, scalars), program)
             assert differences == [], f"with {lanes} lanes: {differences}"
         left.append(wanted)
     return left
 
 
-def differing(wanted: Any, found: Any, program: Program) -> list[str]:
+def differing(wanted: Any, got: Any, program: Program) -> list[str]:
     """What of two outcomes is not the same."""
-    if isinstance(wanted, type) or isinstance(found, type):
-        kinds = [value if isinstance(value, type) else "a result" for value in (wanted, found)]
-        return [] if wanted is found else ["{} became {}".format(*kinds)]
+    if isinstance(wanted, type) or isinstance(got, type):
+        kinds = [value if isinstance(value, type) else "a result" for value in (wanted, got)]
+        return [] if wanted is got else ["{} became {}".format(*kinds)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(np.errstate(all="ignore"))
-        memory = [name for name in wanted[1] if not same_bits(wanted[1][name], found[1][name])]
-        pairs = zip(wanted[0], found[0], program.returns, strict=True)
+        memory = [name for name in wanted[1] if not same_bits(wanted[1][name], got[1][name])]
+        pairs = zip(wanted[0], got[0], program.returns, strict=True)
         values = [
             f"result {k}" for k, (a, b, to) in enumerate(pairs) if not same_bits(to.numpy.type(a), to.numpy.type(b))
         ]
@@ -164,7 +164,7 @@ class Pieces:
 
     def __init__(self, lanes: int, text: str = PIECES) -> None:
         self.executable = backend().compile(tasks_of(text), Options(cpu_lanes=lanes, offline_cache=False))
-        image = toolchain.target_machine().emit_object(toolchain.optimised(self.executable.module.text + _COUNT))
+        image = target_machine().emit_object(toolchain.optimised(self.executable.module.text + _COUNT))
         builder = toolchain.llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
         for symbol in ("task0", "count"):
             builder.export_symbol(symbol)

@@ -50,18 +50,18 @@ def compiled(source: str | Kernel | Program, *, debug: bool = False) -> Callable
     executable = device.compile(planned(source, debug), Options(debug=debug, offline_cache=False))
 
     def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
-        given = buffers or {}
-        storages = {name: device.allocate(from_numpy(a.dtype), a.shape) for name, a in given.items()}
+        memory = buffers or {}
+        storages = {name: device.allocate(from_numpy(a.dtype), a.shape) for name, a in memory.items()}
         try:
-            for name, array in given.items():
+            for name, array in memory.items():
                 device.upload(storages[name], array)
-            found = device.launch(executable, scalars, Bindings(storages, {n: a.shape for n, a in given.items()}))
+            returned = device.launch(executable, scalars, Bindings(storages, {n: a.shape for n, a in memory.items()}))
             device.synchronize()
         finally:
-            for name, array in given.items():
+            for name, array in memory.items():
                 array[...] = device.download(storages[name])
                 device.free(storages[name])
-        return found
+        return returned
 
     return launch
 
@@ -71,9 +71,9 @@ def agree_on(source: str | Kernel | Program, cases: Iterable[Case], *, debug: bo
     program = tasks_of(source, debug)
     launch = compiled(program, debug=debug)
     options = interpreter.RunOptions(debug=debug)
-    for given, scalars in cases:
-        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=options), given, scalars)
-        assert differing(wanted, outcome(launch, given, scalars), program) == []
+    for memory, scalars in cases:
+        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=options), memory, scalars)
+        assert differing(wanted, outcome(launch, memory, scalars), program) == []
 
 
 def device_text(source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS) -> str:
@@ -90,8 +90,8 @@ def device_code(source: str | Kernel | Program, *, debug: bool = False, adds: Ma
 def ptxas() -> str:
     """NVIDIA's assembler, of the package nvidia-cuda-nvcc."""
     files = importlib.metadata.files("nvidia-cuda-nvcc") or []
-    (found,) = (file for file in files if file.name in ("ptxas", "ptxas.exe"))
-    return str(found.locate())
+    (assembler,) = (file for file in files if file.name in ("ptxas", "ptxas.exe"))
+    return str(assembler.locate())
 
 
 def assemble(text: str, folder: Path, *flags: str) -> str:

@@ -43,9 +43,9 @@ FUNCTIONS = {
 
 def precise(array):
     """The numbers of an array, exactly."""
-    given = np.asarray(array, object) if array.dtype == object else array
-    out = np.empty(given.shape, object)
-    out[...] = [mp.mpf(float(x)) if array.dtype != object else x for x in given.ravel()]
+    numbers = np.asarray(array, object) if array.dtype == object else array
+    out = np.empty(numbers.shape, object)
+    out[...] = [mp.mpf(float(x)) if array.dtype != object else x for x in numbers.ravel()]
     return out
 
 

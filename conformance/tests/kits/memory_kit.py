@@ -38,12 +38,12 @@ def _counted(backend: Any) -> Callable[[], int]:
     allocate = backend.allocate
 
     def noted(dtype: Any, shape: Any) -> Any:
-        made = root = allocate(dtype, shape)
+        buffer = root = allocate(dtype, shape)
         while isinstance(root.base, np.ndarray):
             root = root.base
         taken[id(root)] = root.nbytes
         weakref.finalize(root, taken.pop, id(root)).atexit = False
-        return made
+        return buffer
 
     backend.allocate = noted
     return lambda: sum(taken.values())
@@ -65,9 +65,9 @@ class Parts(Whole):
 
     def download_at(self, storage: Any, start: int, count: int) -> Any:
         self.copied.append(count)
-        found = storage.reshape(-1)[start : start + count].copy()
-        assert len(found) == count
-        return found
+        part = storage.reshape(-1)[start : start + count].copy()
+        assert len(part) == count
+        return part
 
     def upload_at(self, storage: Any, start: int, array: Any) -> None:
         assert array.flags.c_contiguous

@@ -68,10 +68,10 @@ def run(program: str, folder: Path, **environment: str) -> str:
     """
     (folder / NAME).write_bytes(library())
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    given = {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": paths, "ADSTACK_CUDA_DEVICE": "0", **environment}
+    variables = {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": paths, "ADSTACK_CUDA_DEVICE": "0", **environment}
     source = f"from played_driver import Played\nplayed = Played({str(folder / NAME)!r})\n{program}"
     command = [sys.executable, "-W", "error", "-c", source]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **given})
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -80,19 +80,22 @@ def run(program: str, folder: Path, **environment: str) -> str:
 def header() -> str:
     """cuda.h, of the package nvidia-cuda-runtime."""
     files = importlib.metadata.files("nvidia-cuda-runtime") or []
-    (found,) = (file for file in files if file.name == "cuda.h")
-    return Path(str(found.locate())).read_text(errors="replace")
+    (file,) = (file for file in files if file.name == "cuda.h")
+    return Path(str(file.locate())).read_text(errors="replace")
 
 
 @cache
 def prototypes() -> dict[str, list[str]]:
     """Function, by its name with and without a version -> kinds of its parameters."""
-    found: dict[str, list[str]] = {}
+    parameters_of: dict[str, list[str]] = {}
     for name, parameters in re.findall(r"^CUresult CUDAAPI\s+(\w+)\(([^;]*?)\);", header(), re.MULTILINE | re.DOTALL):
         kinds = [_kind(parameter.strip()) for parameter in parameters.split(",")]
-        found.setdefault(name, [] if parameters.strip() == "void" else kinds)
+        parameters_of.setdefault(name, [] if parameters.strip() == "void" else kinds)
     exported = re.findall(r"#define (cu\w+)\s+(?:__CUDA_API_PT[SD][SZ]\()?(cu\w+)", header())
-    return {**{versioned: found[name] for name, versioned in exported if name in found}, **found}
+    return {
+        **{versioned: parameters_of[name] for name, versioned in exported if name in parameters_of},
+        **parameters_of,
+    }
 
 
 def _kind(parameter: str) -> str:

@@ -132,7 +132,7 @@ def interesting(dtype: DType, seed: int) -> np.ndarray:
 def instances(name: str) -> list[tuple[tuple[DType, ...], DType]]:
     """Operand types and result type for all that the row allows."""
     row = TABLE[name]
-    found = []
+    objects = []
     targets = ALL if "to" in row.attrs else (None,)
     for types in itertools.product(ALL, repeat=len(row.signature.inputs)):
         for to in targets:
@@ -141,5 +141,5 @@ def instances(name: str) -> list[tuple[tuple[DType, ...], DType]]:
             except IRError:
                 continue
             if name != "bitcast" or types[0].bits == to.bits:
-                found.append((types, result))
-    return found
+                objects.append((types, result))
+    return objects

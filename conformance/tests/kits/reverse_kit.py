@@ -30,9 +30,9 @@ def gradients_of(kernel: Kernel) -> dict[str, Place]:
 
 
 def reversed_kernel(kernel: Kernel) -> Kernel:
-    made = reverse(optimize(kernel, keep_accesses=True), gradients_of(kernel))
-    verify(made)
-    return made
+    gradient = reverse(optimize(kernel, keep_accesses=True), gradients_of(kernel))
+    verify(gradient)
+    return gradient
 
 
 def backward(kernel: Kernel, before: Buffers, adjoints: Buffers) -> Buffers:
@@ -48,9 +48,9 @@ def backward(kernel: Kernel, before: Buffers, adjoints: Buffers) -> Buffers:
 
 def check_against_oracle(kernel: Kernel, before: Buffers, adjoints: Buffers) -> None:
     """Within twice the error bound of the oracle's own run: one for each of the two results."""
-    found = backward(kernel, before, adjoints)
+    gradients = backward(kernel, before, adjoints)
     truth = gradient_bound(kernel, before, (), adjoints)
-    for name, gradient in found.items():
+    for name, gradient in gradients.items():
         distance = np.abs(gradient.astype(np.float64) - truth.values[name].astype(np.float64))
         assert (distance <= 2 * truth.bounds[name]).all(), (name, distance.max())
 

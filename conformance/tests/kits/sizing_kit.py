@@ -77,21 +77,21 @@ def after_forward(kernel: Kernel, before: Buffers, scalars: Sequence[Any] = ()) 
 
 def launched(sized: Sized, memory: Buffers, scalars: Sequence[Any] = ()) -> tuple[Buffers, Array]:
     """Memory and depths after a launch."""
-    found = {name: buffer.copy() for name, buffer in memory.items()}
+    buffers = {name: buffer.copy() for name, buffer in memory.items()}
     depths = np.zeros(sized.program.places["depths"].shape[0] if sized.sizes else 1, np.int64)
     if sized.sizes:
-        found["depths"] = depths
-    run(sized.program, found, scalars)
-    found.pop("depths", None)
-    return found, depths
+        buffers["depths"] = depths
+    run(sized.program, buffers, scalars)
+    buffers.pop("depths", None)
+    return buffers, depths
 
 
 def with_depths(sized: Sized, memory: Buffers, depths: Array, scalars: Sequence[Any] = ()) -> Buffers:
     """Memory after a launch that leaves the sizers out and finds these depths."""
     without = replace(sized.program, tasks=[task for task in sized.program.tasks if not task.sizes])
-    found = {name: buffer.copy() for name, buffer in memory.items()}
-    run(without, {**found, "depths": depths.copy()}, scalars)
-    return found
+    buffers = {name: buffer.copy() for name, buffer in memory.items()}
+    run(without, {**buffers, "depths": depths.copy()}, scalars)
+    return buffers
 
 
 def miscount(program: Program) -> None:

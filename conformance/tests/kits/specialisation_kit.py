@@ -7,4 +7,4 @@ from typing import Any
 
 def specialisations(kernel: Any) -> list[Any]:
     """The specialisations that a kernel has."""
-    return [made for several in kernel._compiled.values() for made in several]
+    return [specialisation for several in kernel._compiled.values() for specialisation in several]

@@ -14,6 +14,8 @@ from adstack.conformance.harness.cells import Gap, Result, Subject
 from adstack.conformance.harness.loading import Entry, collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
+from adstack.conformance.harness.station import Settings
+from adstack.kernels.graph import Graph
 
 # A "language" whose kernels are Python functions: fields are numpy arrays, and a kernel may do anything at all.
 MODULE = """
@@ -100,18 +102,19 @@ def run_suite(
     """Results by case id."""
     root = write_suite(folder, files)
     cells = cells_of(collect(root), [plain_subject(folder, gaps=gaps)], seed=seed)
-    results = run_cells(cells, budgets=no_budgets, jobs=jobs, timeout=timeout, root=root)
+    results = run_cells(cells, Settings(no_budgets, timeout, root), jobs=jobs)
     return {result.cell.entry.id: result for result in results}
 
 
 def first_variants() -> list[Entry]:
     """One variant of every case."""
-    found: dict[str, Entry] = {}
+    firsts: dict[str, Entry] = {}
     for entry in collect():
-        found.setdefault(entry.id.partition(":")[0], entry)
-    return list(found.values())
+        firsts.setdefault(entry.id.partition(":")[0], entry)
+    return list(firsts.values())
 
 
 def without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cases are launched, and nobody asks how exact their results may be expected to be."""
-    monkeypatch.setattr(execute._Launch, "_bounds", lambda self, of, expectations: [])
+    """Cases are launched, nobody asks how exact their results may be expected to be, and no result ends a loop."""
+    monkeypatch.setattr(execute.CaseLaunch, "_bounds", lambda self, of, expectations: [])
+    monkeypatch.setattr(Graph, "do_while", lambda self, condition: self.launch())

@@ -74,19 +74,19 @@ def compiled(
     executable = device.compile(tasks_of(source, debug), Options(debug=debug, **options))
 
     def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
-        given = buffers or {}
-        storages = {name: device.allocate(from_numpy(a.dtype), a.shape) for name, a in given.items()}
+        memory = buffers or {}
+        storages = {name: device.allocate(from_numpy(a.dtype), a.shape) for name, a in memory.items()}
         try:
-            for name, array in given.items():
+            for name, array in memory.items():
                 device.upload(storages[name], array)
-            found = device.launch(executable, scalars, Bindings(storages, {n: a.shape for n, a in given.items()}))
+            result = device.launch(executable, scalars, Bindings(storages, {n: a.shape for n, a in memory.items()}))
             device.synchronize()
-            for name, array in given.items():
+            for name, array in memory.items():
                 array[...] = device.download(storages[name])
         finally:
-            for name in given:
+            for name in memory:
                 device.free(storages[name])
-        return found
+        return result
 
     return launch
 
@@ -99,9 +99,9 @@ def agree_on(
     launch = compiled(program, debug=debug, device=device)
     options = interpreter.RunOptions(debug=debug)
     left = []
-    for given, scalars in cases:
-        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=options), given, scalars)
-        assert differing(wanted, outcome(launch, given, scalars), program) == []
+    for memory, scalars in cases:
+        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=options), memory, scalars)
+        assert differing(wanted, outcome(launch, memory, scalars), program) == []
         left.append(wanted)
     return left
 

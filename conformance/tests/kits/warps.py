@@ -59,16 +59,16 @@ class Thread:
     """One thread; `run` stops where it exchanges a value or waits."""
 
     def __init__(
-        self, blocks: dict[str, list[str]], shared: dict[int, int], tid: int, threads: int, given: dict[str, int]
+        self, blocks: dict[str, list[str]], shared: dict[int, int], tid: int, threads: int, values: dict[str, int]
     ) -> None:
         self.blocks, self.shared, self.tid, self.threads = blocks, shared, tid, threads
-        self.values = dict(given)
+        self.values = dict(values)
         self.result = 0
 
     def get(self, text: str) -> int:
         """A value, or a literal."""
-        known = {**self.values, "true": 1, "false": 0}
-        return known[text] if text in known else int(text)
+        values = {**self.values, "true": 1, "false": 0}
+        return values[text] if text in values else int(text)
 
     def run(self) -> Generator[Event, int, None]:
         block, before = "entry", ""
@@ -133,10 +133,10 @@ class Thread:
             word, *rest = rest
         ty, a, b = rest[0], self.get(rest[1]), self.get(rest[2])
         with np.errstate(all="ignore"):
-            found = ON_BITS[word](a, b) if word in ON_BITS else BINARY[word](number(ty, a), number(ty, b % (1 << 64)))
-        if isinstance(found, np.generic) and found.dtype.kind == "f":
-            return bits_of(found)
-        return int(found) if word in ON_BITS or ty in FLOATS else int(found) % (1 << int(ty[1:]))
+            result = ON_BITS[word](a, b) if word in ON_BITS else BINARY[word](number(ty, a), number(ty, b % (1 << 64)))
+        if isinstance(result, np.generic) and result.dtype.kind == "f":
+            return bits_of(result)
+        return int(result) if word in ON_BITS or ty in FLOATS else int(result) % (1 << int(ty[1:]))
 
 
 def run_block(text: str, values: Sequence[Any], **more: Sequence[int]) -> list[int]:
@@ -148,10 +148,10 @@ def run_block(text: str, values: Sequence[Any], **more: Sequence[int]) -> list[i
         else:
             blocks[label].append(line.strip())
     shared = dict.fromkeys(range(WARP), 0xDEAD)
-    given = [
+    registers = [
         {"%x": bits_of(v), **{f"%{name}": column[k] for name, column in more.items()}} for k, v in enumerate(values)
     ]
-    threads = [Thread(blocks, shared, k, len(values), each) for k, each in enumerate(given)]
+    threads = [Thread(blocks, shared, k, len(values), each) for k, each in enumerate(registers)]
     running = {k: thread.run() for k, thread in enumerate(threads)}
     answers: dict[int, Any] = dict.fromkeys(running)
     while running:

@@ -11,6 +11,7 @@ import pytest
 
 import adstack as qd
 from adstack.launch.arguments import Call
+from adstack.launch.array_arguments import WithGradient
 from adstack.launch.parameters import parameter
 from adstack.values.specs import NdarraySpec
 
@@ -18,11 +19,11 @@ pytestmark = pytest.mark.usefixtures("on_reference")
 
 
 def taken(annotation: Any, value: Any) -> Call:
-    made = parameter("a", annotation)
-    assert made is not None
+    argument = parameter("a", annotation)
+    assert argument is not None
     call = Call()
-    made.take(value, call)
-    spec = made.spec(value)
+    argument.take(value, call)
+    spec = argument.spec(value)
     assert isinstance(spec, NdarraySpec)
     assert [(spec.dtype, spec.ndim, spec.element_shape, spec.has_grad, spec.has_dual)] == call.key
     return call
@@ -63,9 +64,9 @@ def test_a_mismatch_is_a_value_error(wanted: dict[str, Any], value: Any, words: 
 
 @pytest.mark.parametrize("value", [3, [1, 2], None, "field"])
 def test_what_is_no_array_is_a_type_error(value: Any) -> None:
-    given = qd.field(qd.f32, (2,)) if value == "field" else value
+    argument = qd.field(qd.f32, (2,)) if value == "field" else value
     with pytest.raises(qd.QuadrantsRuntimeTypeError, match="Invalid value for argument a - expected an ndarray"):
-        taken(ANY, given)
+        taken(ANY, argument)
 
 
 def test_a_vector_dtype_takes_the_trailing_axes() -> None:
@@ -181,3 +182,37 @@ def test_views_of_torch_tensors_are_what_they_show_or_refused(arch: Any) -> None
         with pytest.raises(qd.AdstackArgumentError, match="neither C nor Fortran contiguous"):
             k(Tensor(strided(base)))
         assert (base == np.arange(24).reshape(4, 6)).all()
+
+
+class Producer:
+    """An array that speaks DLPack, and nothing else."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **request: Any) -> Any:
+        return self.array.__dlpack__(**request)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("arch", [qd.reference, qd.cpu, qd.vulkan])
+def test_what_speaks_dlpack_is_an_array(arch: Any) -> None:
+    qd.init(arch=arch, offline_cache=False)
+
+    @qd.kernel
+    def double(x: qd.types.ndarray(), y: qd.template()):
+        for i in x:
+            x[i] = y[i] = 2 * x[i]
+
+    array, other = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
+    double(Producer(array), Producer(other))
+    double(Producer(array), Producer(other))
+    assert array.tolist() == other.tolist() == [0, 4, 8]
+
+
+def test_an_array_and_that_of_its_gradients_are_one_argument() -> None:
+    call = taken(ANY, WithGradient(np.zeros(2), np.ones(2)))
+    assert call.key == [(qd.f64, 1, (), True, False)]
+    assert [call.arrays[name].read().tolist() for name in ("a", "a.grad")] == [[0, 0], [1, 1]]

@@ -125,8 +125,8 @@ def test_attributes_that_a_kernel_does_not_use_do_not_matter() -> None:
     machine = Machine(2)
     for machine.unused in range(4):
         machine.step(1.0)
-    known = specialisations(Machine.step)
-    assert len(known) == 1
+    compiled = specialisations(Machine.step)
+    assert len(compiled) == 1
 
 
 def test_stages_are_shown_without_launching() -> None:
@@ -183,8 +183,8 @@ def test_specialisations_by_attributes_do_not_pile_up() -> None:
     machine = Machine(0)
     for machine.n in range(MOST + 5):
         machine.step(1.0)
-    known = specialisations(Machine.step)
-    assert len(known) == MOST
+    compiled = specialisations(Machine.step)
+    assert len(compiled) == MOST
 
 
 def test_an_attribute_that_is_gone_is_a_clear_error() -> None:

@@ -1,7 +1,8 @@
 """The examples in the documents run, and the commands in them are the ones that continuous integration runs.
 
 All ```python blocks of a page run in order in one namespace, as one module would; a block that begins with `>>>` is a
-doctest whose output must match. What can't run is marked as another language (```text).
+doctest whose output must match. Blocks that begin with "```python with torch" need that library, and run where it is.
+What can't run is marked as another language (```text).
 """
 
 from __future__ import annotations
@@ -19,18 +20,24 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "reference" / "spec").glob("*.md"))]
-FENCE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "reference" / "spec").glob("*.md")),
+]
+FENCE = re.compile(r"^```python(?: with (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+WITH = {library: ROOT / "docs" / f"from_{library}.md" for library in ("torch", "jax")}
 LINK = re.compile(r"\[[^\]]*\]\(([^)#:]+)(?:#[^)]*)?\)")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of Python and the line of the page on which its code begins, counted from 0."""
+    """A fenced block of Python, the line of the page on which its code begins, counted from 0, the library it needs."""
 
     text: str
     line: int
+    library: str = ""
 
     @property
     def is_session(self) -> bool:
@@ -38,7 +45,7 @@ class Block:
 
 
 def blocks_of(page: str) -> list[Block]:
-    return [Block(match[1], page.count("\n", 0, match.start(1))) for match in FENCE.finditer(page)]
+    return [Block(match[2], page.count("\n", 0, match.start(2)), match[1] or "") for match in FENCE.finditer(page)]
 
 
 def as_source(page: str) -> str:
@@ -51,10 +58,15 @@ def as_source(page: str) -> str:
     return "\n".join(lines)
 
 
-def run_page(page: str, path: Path, module: types.ModuleType) -> None:
-    """Runs the blocks of `page` in `module`, whose file is `path`: kernels are read back from their source."""
+def run_page(page: str, path: Path, module: types.ModuleType, library: str = "") -> None:
+    """Runs the blocks of `page` in `module`, whose file is `path`: kernels are read back from their source.
+
+    With a library those that need it are among them.
+    """
     path.write_text(as_source(page))
     for block in blocks_of(page):
+        if block.library not in ("", library):
+            continue
         if block.is_session:
             run_session(block, path, module)
         else:
@@ -84,6 +96,19 @@ def module() -> Iterator[types.ModuleType]:
 def test_the_examples_of_the_page_run(page, module, tmp_path):
     module.__file__ = str(tmp_path / f"{page.stem}.py")
     run_page(page.read_text(), Path(module.__file__), module)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("library", [pytest.param(name, marks=pytest.mark.library(name)) for name in WITH])
+def test_the_examples_with_a_library_run(library, module, tmp_path):
+    page = WITH[library]
+    module.__file__ = str(tmp_path / f"{page.stem}.py")
+    run_page(page.read_text(), Path(module.__file__), module, library)
+
+
+def test_blocks_that_need_a_library_are_on_the_page_about_it():
+    needed = {(page, block.library) for page in PAGES for block in blocks_of(page.read_text()) if block.library}
+    assert needed == {(page, library) for library, page in WITH.items()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -39,16 +39,44 @@ def test_submodules_are_not_listed_and_can_be_imported(name):
     assert name not in dir(qd)
 
 
+TYPED = """
+from __future__ import annotations
+import numpy as np
+import numpy.typing as npt
+import adstack as qd
+
+x = qd.field(qd.f32, shape=4, needs_grad=True)
+v = qd.field(qd.types.vector(3, qd.i32), shape=4)
+array: npt.NDArray[np.float32] = x.to_numpy()
+length: int = v.n
+x.grad.fill(0.0)
+
+
+@qd.kernel
+def scaled(s: qd.f32, n: qd.i32, y: qd.types.NDArray[qd.f32], z: qd.types.NDArray) -> qd.f32:
+    total = 0.0
+    for i in y:
+        y[i] = s * qd.sin(x[i]) + z[i]
+        total += y[i]
+    return total
+
+
+scaled(1.0, 2, np.zeros(3), array)
+"""
+
+
 def test_a_strict_type_checker_accepts_the_programs_of_the_readme_and_the_examples(tmp_path):
     programs = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert programs
     files = [tmp_path / f"program_{k}.py" for k in range(len(programs))]
     for file, program in zip(files, programs, strict=True):
         file.write_text(program, "utf-8")
-    files += sorted((ROOT / "examples").glob("*.py"))
+    (tmp_path / "typed.py").write_text(TYPED, "utf-8")
+    files += [tmp_path / "typed.py", *sorted((ROOT / "examples").rglob("*.py"))]
     config = tmp_path / "mypy.ini"
     config.write_text(
-        f"[mypy]\nstrict = True\nmypy_path = {link_sources()}\n[mypy-torch.*]\nignore_missing_imports = True\n"
+        f"[mypy]\nstrict = True\nmypy_path = {link_sources()}\n"
+        "[mypy-torch.*,distributed.*]\nignore_missing_imports = True\n"
     )
     command = [
         sys.executable,

@@ -24,21 +24,36 @@ FOLDERS = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].ite
 ROOMS = {
     "reference": {
         *("ir", "analysis", "transforms", "autodiff", "sizing", "interpreter", "runtime", "values", "data", "frontend"),
-        *("launch", "gradients", "kernels", "oracle", "error_analysis", "ad", "inspection", "profiler"),
+        *("launch", "gradients", "kernels", "oracle", "error_analysis", "ad", "inspection", "interop", "profiler"),
+        *("torch", "jax"),
         "spec",
     },
-    "backends": {"shared", "hostcall", "codegen_llvm", "codegen_spirv", "cpu", "cuda", "amdgpu", "vulkan", "metal"},
-    "conformance": {"cases", "harness", "programs", "subjects", "fuzz", "report", "results", "tests"},
-    "tools": {"accuracy", "bench", "device", "mutation", "terminal"},
+    "backends": {
+        *("shared", "hostcall", "codegen_llvm", "codegen_msl", "codegen_spirv", "qemu"),
+        *("cpu", "cuda", "amdgpu", "vulkan", "metal"),
+    },
+    "conformance": {
+        "cases",
+        "cluster",
+        "gradbench",
+        "harness",
+        "programs",
+        "subjects",
+        "fuzz",
+        "report",
+        "results",
+        "tests",
+    },
+    "tools": {"accuracy", "bench", "device", "loading", "mutation", "plots", "site", "terminal"},
 }
 
 
 def packages_on_disk() -> set[str]:
-    found = set()
+    names = set()
     for name, folder in FOLDERS.items():
         for init in folder.rglob("__init__.py"):
-            found.add(".".join([name, *init.parent.relative_to(folder).parts]))
-    return found
+            names.add(".".join([name, *init.parent.relative_to(folder).parts]))
+    return names
 
 
 def module_names() -> list[str]:
@@ -116,7 +131,7 @@ def test_only_adstack_becomes_importable():
 
 def test_the_backends_have_the_same_furniture():
     furniture = {"capability.py", "layout.py", "codegen.py", "toolchain.py", "runtime.py"}
-    common = ("codegen_llvm", "codegen_spirv", "hostcall", "shared", "__pycache__")
+    common = ("codegen_llvm", "codegen_msl", "codegen_spirv", "hostcall", "qemu", "shared", "__pycache__")
     for target in [path for path in (ROOT / "backends").iterdir() if path.is_dir() and path.name not in common]:
         names = {path.name for path in target.glob("*.py")} - {"__init__.py"}
         # A target that has nothing yet is a room with a label; one that has something has all of it.

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BASES = [ROOT, ROOT / "reference", ROOT / "backends", ROOT / "conformance" / "tests"]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "asv_benchmarks/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "reference").rglob("*.md")),
     *sorted((ROOT / "backends").rglob("*.md")),
 ]

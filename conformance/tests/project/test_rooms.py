@@ -26,10 +26,10 @@ def f():
 
 
 def test_names_of_the_public_api_and_modules_of_the_root_are_told_apart():
-    known = rooms.rooms()
+    all_rooms = rooms.rooms()
     names = ["adstack.ir.ops", "adstack.backends.cpu.runtime", "adstack.field", "adstack.errors", "adstack", "numpy"]
     expected = ["adstack.ir", "adstack.backends.cpu", "adstack", None, "adstack", None]
-    assert [rooms.room_of(name, known) for name in names] == expected
+    assert [rooms.room_of(name, all_rooms) for name in names] == expected
 
 
 def test_an_arrow_that_follows_from_others_is_left_out():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import adstack as qd
 
@@ -108,16 +109,44 @@ def test_depths_are_those_of_the_memory_as_it_is_and_nothing_is_launched() -> No
     n[None] = 7
     k = ragged(n, x, y, lengths)
     x.grad.fill(1)
-    found = k.grad.adstack_report(use=True)
-    inner = next(row for row in found if row.formula.endswith("sum(max(k, 0) for k in range(0, lengths[i]))"))
+    report = k.grad.adstack_report(use=True)
+    inner = next(row for row in report if row.formula.endswith("sum(max(k, 0) for k in range(0, lengths[i]))"))
     assert (inner.capacity, inner.used, inner.bytes) == (10, 10, 40)
-    gated = next(row for row in found if "100" in row.formula)
+    gated = next(row for row in report if "100" in row.formula)
     assert (gated.capacity, gated.used) == (0, 0)
-    (task,) = found.tasks
-    assert task.stride == sum(row.bytes for row in found)
+    (task,) = report.tasks
+    assert task.stride == sum(row.bytes for row in report)
     assert x.grad.to_numpy().tolist() == [1, 1, 1, 1]
     n[None] = 200
     assert {row.capacity for row in k.grad.adstack_report()} >= {200}
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu", "vulkan"])
+def test_of_a_kernel_whose_launches_keep_what_it_needs_the_report_says_what_that_is(arch: str) -> None:
+    qd.init(arch=getattr(qd, arch))
+    x, y = (qd.field(qd.f32, shape=4, needs_grad=True, name=name) for name in "xy")
+
+    @qd.kernel
+    def noisy():
+        for i in x:
+            v = x[i] * qd.random(qd.f32)
+            for _ in range(3):
+                v = qd.sin(v)
+            y[i] = v
+
+    @qd.kernel
+    def twice():
+        for i in x:
+            x[i] = x[i] * x[i]
+        for i in x:
+            x[i] = qd.sin(x[i])
+
+    report = noisy.grad.adstack_report()
+    assert [row.formula for row in report] == ["3"]
+    assert [line.split(" (")[0] for line in report.kept] == ["a launch logs random numbers"]
+    assert str(report).endswith(report.kept[0])
+    assert twice.grad.adstack_report().kept == ("a launch copies x before it writes it: 16 bytes",)
+    assert noisy.grad.stages()["tasks"]
 
 
 def test_after_a_launch_the_report_tells_what_was_needed_and_what_was_allocated() -> None:

@@ -106,8 +106,8 @@ def gradient(x: Any, y: Any, k: Any, n: int) -> list[float]:
     y.grad.fill(1)
     k(n)
     k.grad(n)
-    found: list[float] = x.grad.to_numpy().tolist()
-    return found
+    values: list[float] = x.grad.to_numpy().tolist()
+    return values
 
 
 @pytest.mark.parametrize("arch", ["cpu", "reference"])
@@ -188,8 +188,8 @@ def test_whichever_allocation_fails_there_is_a_memory_error_or_none_and_the_prog
 
 
 def test_deep_gradients_are_the_same_whatever_the_limit():
-    found = {limited(limit) for limit in (0, 10_000, 3000, 1024)}
-    assert len(found) == 1
+    results = {limited(limit) for limit in (0, 10_000, 3000, 1024)}
+    assert len(results) == 1
 
 
 def limited(limit: int) -> bytes:
@@ -209,5 +209,5 @@ def limited(limit: int) -> bytes:
     y.grad.fill(1)
     k(200)
     k.grad(200)
-    found: bytes = x.grad.to_numpy().tobytes()
-    return found
+    content: bytes = x.grad.to_numpy().tobytes()
+    return content

@@ -38,9 +38,9 @@ def test_fields_and_arrays_of_a_size_within_it_are_made_and_the_next_one_is_refu
 def test_memory_that_was_given_back_counts_no_more(arch: str):
     qd.init(arch=arch, device_memory_GB=MIB)
     for _ in range(2):
-        made = qd.ndarray(qd.u8, 900_000)
-        made.fill(1)
-        del made
+        array = qd.ndarray(qd.u8, 900_000)
+        array.fill(1)
+        del array
         gc.collect()
     qd.reset()
     qd.init(arch=arch, device_memory_GB=MIB)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import adstack as qd
+from adstack.backends.cpu.runtime import CpuBackend
 from adstack.ir.text.parser import parse_ir
 from adstack.runtime import dumps
 from adstack.runtime.protocol.backend import Unavailable
@@ -97,3 +98,21 @@ def test_a_folder_that_cannot_be_is_an_error_that_names_the_variable(tmp_path, m
     with pytest.raises(qd.AdstackRuntimeError, match="where IR can't be written: Not a directory") as caught:
         k()
     assert "unset it" in str(caught.value)
+
+
+def test_stages_that_are_asked_for_are_written_alone_and_nothing_else_is_made(folder, monkeypatch):
+    monkeypatch.setenv("ADSTACK_DUMP_STAGES", "frontend,sized")
+    qd.init(arch=qd.cpu)
+
+    def listing(self, executable):
+        raise AssertionError("nobody asked for it")
+
+    monkeypatch.setattr(CpuBackend, "listing", listing)
+
+    @qd.kernel
+    def k() -> qd.i32:
+        return 1
+
+    assert k() == 1
+    (program,) = programs(folder)
+    assert sorted(path.name for path in program.iterdir()) == ["00-frontend.ir", "01-sized.ir"]

@@ -20,27 +20,27 @@ DEPTHS = Place("depths", i64, (8,), "depths")
 def task_of(stacks):
     """A task with stacks (dtype, capacity or ("depth", number), around, inside)."""
     b = Builder(Region())
-    made = []
+    handles = []
     for dtype, capacity, around, inside in stacks:
         read = isinstance(capacity, tuple)
         room = b.load(DEPTHS, (b.const(capacity[1], i32),)) if read else b.const(capacity, i64)
-        made.append(b.stack(dtype, room, around, inside))
+        handles.append(b.stack(dtype, room, around, inside))
     b.return_()
-    return Task("t", b.region), made
+    return Task("t", b.region), handles
 
 
-def elements(heap, placement, made, lanes):
+def elements(heap, placement, handles, lanes):
     """(stack, slot, lane) -> the bytes it takes."""
-    found = {}
-    for number, handle in enumerate(made):
+    bytes_of = {}
+    for number, handle in enumerate(handles):
         slot = heap.slots[handle]
         part = heap.parts[slot.part]
         for d in range(placement.capacities[part.group]):
             for lane in range(lanes):
                 row = (d * part.count + slot.position) * part.size * lanes
                 at = placement.bases[slot.part] * lanes + row + lane * part.size
-                found[number, d, lane] = range(at, at + part.size)
-    return found
+                bytes_of[number, d, lane] = range(at, at + part.size)
+    return bytes_of
 
 
 STACKS = st.lists(
@@ -52,19 +52,19 @@ STACKS = st.lists(
 
 @given(STACKS, st.sampled_from([1, 2, 3, 64]))
 def test_slots_of_stacks_that_are_alive_together_never_overlap_and_fill_a_lane_s_bytes(stacks, lanes):
-    task, made = task_of(stacks)
+    task, handles = task_of(stacks)
     heap = TaskHeap.of(task)
     placement = heap.place([])
-    taken = [byte for bytes_ in elements(heap, placement, made, lanes).values() for byte in bytes_]
+    taken = [byte for bytes_ in elements(heap, placement, handles, lanes).values() for byte in bytes_]
     assert sorted(taken) == list(range(placement.stride * lanes))
     assert placement.stride == sum(dtype.size * capacity for dtype, capacity, _, _ in stacks)
 
 
 @given(STACKS, st.sampled_from([1, 4, 64]))
 def test_every_element_is_aligned_to_its_size(stacks, lanes):
-    task, made = task_of(stacks)
+    task, handles = task_of(stacks)
     heap = TaskHeap.of(task)
-    for (number, _, _), bytes_ in elements(heap, heap.place([]), made, lanes).items():
+    for (number, _, _), bytes_ in elements(heap, heap.place([]), handles, lanes).items():
         assert bytes_.start % stacks[number][0].size == 0
 
 
@@ -77,10 +77,10 @@ SIDES = st.lists(st.integers(0, 5), max_size=3, unique_by=lambda side: side // 2
 )
 def test_only_stacks_of_opposite_branches_share_bytes_and_only_of_the_same_lane(stacks, lanes):
     # an `if` may stand in another only on one side of it: the number of the branch around comes with its side
-    task, made = task_of(stacks)
+    task, handles = task_of(stacks)
     heap = TaskHeap.of(task)
     owners = {}
-    for (number, slot, lane), bytes_ in elements(heap, heap.place([]), made, lanes).items():
+    for (number, slot, lane), bytes_ in elements(heap, heap.place([]), handles, lanes).items():
         for byte in bytes_:
             for other, other_slot, other_lane in owners.get(byte, []):
                 assert other_lane == lane
@@ -123,14 +123,14 @@ def test_what_only_the_thread_knows_is_not_in_the_heap():
 def test_values_written_to_every_slot_of_every_lane_are_all_read_back(lanes):
     rng = np.random.default_rng(1)
     stacks = [(f64, 3, (), ()), (u1, 9, (), ()), (f32, 3, (), ()), (f16, 9, (), ()), (i64, 1, (), ())]
-    task, made = task_of(stacks)
+    task, handles = task_of(stacks)
     heap = TaskHeap.of(task)
     placement = heap.place([])
     memory = np.zeros(placement.stride * lanes, np.uint8)
     wrote = {}
-    for key, bytes_ in elements(heap, placement, made, lanes).items():
+    for key, bytes_ in elements(heap, placement, handles, lanes).items():
         wrote[key] = rng.integers(0, 256, len(bytes_), np.uint8)
         memory[bytes_.start : bytes_.stop] = wrote[key]
-    for key, bytes_ in elements(heap, placement, made, lanes).items():
+    for key, bytes_ in elements(heap, placement, handles, lanes).items():
         assert (memory[bytes_.start : bytes_.stop] == wrote[key]).all()
     assert math.prod(memory.shape) == placement.stride * lanes

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import interrupts_kit
 import pytest
+from click.testing import CliRunner
 from interrupts_kit import Program, everywhere, unraised
 from process_kit import unmeasured
 
 import adstack as qd
+from adstack.conformance.fuzz import interrupts
 from adstack.runtime.threads.guards import ASKING, GUARD
 from adstack.runtime.threads.scopes import settle
 
@@ -36,33 +38,33 @@ def test_an_exception_at_any_point_leaves_nothing_in_force(
     with unraised():
         points = [number for number in everywhere(work, kind, step) if program.check() is None]
     assert len(points) > 20
+    watch = program.x.buffer.watch
+    assert (
+        watch is None or len(watch.savers) <= 1
+    )  # the logs of tapes that were broken off are told of nothing any more
     settle()
     assert GUARD[ASKING] == 0
 
 
-AT_RANDOM = """
-from interrupts_kit import Program, at_random, unraised
-
-program = Program("cpu")
-program.x.fill(3.0)
-
-def work():
-    program.x.fill(3.0)
-    program.tape()
-
-with unraised():
-    raised = [interrupted for interrupted in at_random(work, 1500) if program.check() is None]
-assert any(raised)
-print("end")
-"""
-
-
-def test_interrupts_at_random_moments() -> None:
+def test_interrupts_at_random_moments(tmp_path: Path) -> None:
     """In a process of its own, in which all code that is interrupted is adstack's."""
-    environment = {**unmeasured(), "PYTHONPATH": str(Path(interrupts_kit.__file__).parent)}
-    command = [sys.executable, "-c", AT_RANDOM]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=environment)
-    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+    module, file = "adstack.conformance.fuzz.interrupts", tmp_path / "interrupts.json"
+    command = [sys.executable, "-m", module, "cpu", "--count", "300", "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=unmeasured())
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = json.loads(file.read_text())["runs"][0]["backends"]["cpu"]
+    assert (counts["interrupts"], counts["wrong"]) == (300, 0)
+    assert counts["raised"] > 150
+    assert min(counts[kind] for kind in ("tape", "forward", "graph", "compile")) > 5
+
+
+def test_what_is_wrong_after_an_interrupt_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts, "_interrupted", lambda work, after: True)
+    monkeypatch.setattr(interrupts.Program, "tape", interrupts.Program.without)
+    result = CliRunner().invoke(interrupts.main, ["reference", "--count", "2"])
+    assert result.exit_code == 1
+    assert "2 raised, 2 wrong" in result.output
+    assert "AssertionError: x.grad is [0.0, 0.0, 0.0, 0.0], and x [9.0" in result.output
 
 
 def test_a_compilation_that_is_broken_off_can_be_done_again() -> None:

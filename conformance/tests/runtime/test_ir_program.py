@@ -32,9 +32,9 @@ def test_arrays_change_in_place_and_scalars_come_back():
 
 def test_arrays_of_other_orders_are_copied_in_and_out():
     qd.init(qd.reference)
-    whole = np.arange(6, dtype=np.float32)
-    IRProgram(SCALED)({"x": whole[::2]}, (3, 10))
-    assert whole.tolist() == [0, 1, 20, 3, 40, 5]
+    array = np.arange(6, dtype=np.float32)
+    IRProgram(SCALED)({"x": array[::2]}, (3, 10))
+    assert array.tolist() == [0, 1, 20, 3, 40, 5]
 
 
 def test_a_program_of_tasks_is_taken_as_it_is():

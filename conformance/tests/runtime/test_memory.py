@@ -110,7 +110,7 @@ def test_the_reference_is_always_available() -> None:
 
 
 def test_fields_in_memory_of_a_device_work_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adstack.runtime.reference_backend.open_device", Remote)
+    monkeypatch.setattr("adstack.runtime.reference_backend.open_device", lambda device: Remote())
     qd.init(arch=qd.reference)
     f, v = qd.field(qd.f32, (3,)), qd.Vector.field(2, qd.f32, (2,))
     f[1] = 2.5
@@ -121,7 +121,7 @@ def test_fields_in_memory_of_a_device_work_the_same(monkeypatch: pytest.MonkeyPa
 
 
 def test_array_arguments_are_copied_to_memory_of_a_device_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adstack.runtime.reference_backend.open_device", Remote)
+    monkeypatch.setattr("adstack.runtime.reference_backend.open_device", lambda device: Remote())
     qd.init(arch=qd.reference)
 
     @qd.kernel
@@ -138,7 +138,7 @@ def test_reset_waits_and_gives_all_memory_back(monkeypatch: pytest.MonkeyPatch) 
     remote = Remote()
     waited = []
     monkeypatch.setattr(remote, "synchronize", lambda: waited.append(len(remote.freed)), raising=False)
-    monkeypatch.setattr("adstack.runtime.reference_backend.open_device", lambda: remote)
+    monkeypatch.setattr("adstack.runtime.reference_backend.open_device", lambda device: remote)
     qd.init(arch=qd.reference)
     data = [qd.field(qd.f32, (2,)), qd.ndarray(qd.f32, (2,), needs_grad=True)]
     assert data[0][0] == 0

@@ -203,10 +203,10 @@ def test_fields_that_were_template_arguments_go_with_what_was_compiled_for_them(
             x[5] = number
             double(x)  # machine code serves the last of them
             assert x[5] == 2 * number
-        known = weakref.ref(x), weakref.ref(x.buffer)
+        refs = weakref.ref(x), weakref.ref(x.buffer)
         assert len(specialisations(double)) == 1
         del x
-        assert [one() for one in known] == [None, None]
+        assert [one() for one in refs] == [None, None]
     assert len(specialisations(double)) == 0
     assert taken() == before
 
@@ -224,9 +224,9 @@ def test_so_do_those_of_gradients(arch: Any, without_collector: None):
             wave(x, y, n)
             wave.grad(x, y, n)
             assert 0.5 < x.grad[3] < 1.0
-        known = weakref.ref(x), weakref.ref(x.grad.buffer), weakref.ref(n.buffer)
+        refs = weakref.ref(x), weakref.ref(x.grad.buffer), weakref.ref(n.buffer)
         del x, y, n
-        assert [one() for one in known] == [None] * 3
+        assert [one() for one in refs] == [None] * 3
     assert len(specialisations(wave)) == 0
     state.current().backend.heap.drop() if arch is qd.cuda else None
     if arch is not qd.vulkan:  # whose heap stays until reset()
@@ -254,9 +254,9 @@ def test_an_object_takes_its_fields_along_and_so_does_a_field_that_it_replaces(a
             owner.scale()
             owner.scale()
             assert owner.x[1] == 12.0
-            known = weakref.ref(owner.x.buffer)
+            ref = weakref.ref(owner.x.buffer)
             owner.x = qd.field(qd.f32, KIB)
-            assert known() is None, turn
+            assert ref() is None, turn
         owner.scale()
         object_known = weakref.ref(owner)
         del owner
@@ -276,9 +276,9 @@ def test_tuples_of_fields_and_tensors_do_too(arch: Any, without_collector: None)
     for _ in range(3):
         add((x, y), out)
     assert out[2] == 7.0
-    known = weakref.ref(y)
+    ref = weakref.ref(y)
     del y
-    assert known() is None
+    assert ref() is None
     assert len(specialisations(add)) == 0
 
 
@@ -344,21 +344,21 @@ def test_a_tape_keeps_what_it_has_to_differentiate(arch: Any):
 
 def test_in_debug_mode_nothing_is_remembered_of_fields_that_are_gone(arch: Any):
     qd.init(arch=arch, debug=True, offline_cache=False)
-    known = []
+    refs = []
     for _ in range(4):
         x, y = (qd.field(qd.f32, 16, needs_grad=True) for _ in range(2))
         n = qd.field(qd.i32, ())
         n[None] = 2
         wave(x, y, n)
-        known.append(weakref.ref(x.buffer))
+        refs.append(weakref.ref(x.buffer))
         del x, y, n
     gc.collect()
-    assert [one() for one in known[:3]] == [None] * 3
+    assert [one() for one in refs[:3]] == [None] * 3
 
 
 def test_what_was_compiled_goes_with_the_kernel(arch: Any):
     x = qd.ndarray(qd.f32, 16)
-    known = []
+    refs = []
     for number in range(6):
 
         @qd.kernel
@@ -368,13 +368,13 @@ def test_what_was_compiled_goes_with_the_kernel(arch: Any):
 
         for _ in range(3):
             add(x, float(number))
-        (made,) = specialisations(add)
-        known.append(weakref.ref(made.plan))
-        del made, add
+        (specialisation,) = specialisations(add)
+        refs.append(weakref.ref(specialisation.plan))
+        del specialisation, add
     gc.collect()
     qd.sync()
     assert x[3] == 45.0
-    assert [one() for one in known] == [None] * 6
+    assert [one() for one in refs] == [None] * 6
 
 
 def kernel_of(number: int, folder: Path) -> Any:

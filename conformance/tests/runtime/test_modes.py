@@ -27,11 +27,11 @@ Buffers = dict[str, npt.NDArray[Any]]
 
 def kernels(seed: int) -> list[Kernel]:
     """Two kernels whose ops have locations of their own, by which accesses are told apart."""
-    made = [traffic_kernel(seed, 6, f64), smooth_kernel(seed, 12, f64, in_place=True)]
-    for kernel in made:
+    examples = [traffic_kernel(seed, 6, f64), smooth_kernel(seed, 12, f64, in_place=True)]
+    for kernel in examples:
         for line, op in enumerate(kernel.body.walk(), 1):
             op.loc = Loc("kernel", line)
-    return made
+    return examples
 
 
 class World:
@@ -66,9 +66,9 @@ def test_what_rewinds_is_right(block: int) -> None:
         for kernel in kernels(seed):
             world = World(kernel, seed)
             try:
-                made = reverse_mode(kernel, world.grads, OPTIONS, rewinds=True)
+                reversal = reverse_mode(kernel, world.grads, OPTIONS, rewinds=True)
             except AdstackDataAccessError:
                 continue
-            world.check(made.kernel, {alias: world.before[name].copy() for alias, name in made.beside.items()})
+            world.check(reversal.kernel, {alias: world.before[name].copy() for alias, name in reversal.beside.items()})
             right += 1
     assert right >= 5, "hardly any kernel is accepted: the others say nothing"

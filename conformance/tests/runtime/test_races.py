@@ -92,13 +92,13 @@ def test_the_same_race_is_reported_each_time(arch):
         for i in range(900):
             x[i] = x[i + by]
 
-    told = set()
+    messages = set()
     for _ in range(3):
         with pytest.raises(AdstackRaceError) as caught:
             shift(7)
-        told.add(caught.value.message)
+        messages.add(caught.value.message)
         shift(0)
-    (message,) = told
+    (message,) = messages
     assert " at (7): iteration (7) writes it here, iteration (0) reads it at " in message
     line = shift.function.__code__.co_firstlineno + 3
     assert message.endswith(f"{__file__}:{line}:20")

@@ -52,9 +52,9 @@ def test_gradients_do_not_depend_on_how_many_lanes_have_room():
     plain, use = gradients(counts)
     assert (use.stride, use.capacities) == (80, (10,))
     for limit in (80, 100, 10_000):
-        found, use = gradients(counts, ad_stack_heap_limit=limit)
+        grads, use = gradients(counts, ad_stack_heap_limit=limit)
         assert use.blocks == limit // 80
-        assert found.tobytes() == plain.tobytes()
+        assert grads.tobytes() == plain.tobytes()
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 9000])

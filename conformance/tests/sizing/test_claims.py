@@ -40,10 +40,10 @@ def heap_of(program: Program) -> TaskHeap:
     return heap
 
 
-def claimed(kernel, given=None):
+def claimed(kernel, buffers=None):
     """How many iterations push, as sizers count them; None if that is not asked."""
     sized = sized_program(kernel, claims=True)
-    _, depths = launched(sized, after_forward(kernel, given or memory()))
+    _, depths = launched(sized, after_forward(kernel, buffers or memory()))
     number = heap_of(sized.program).claims
     return None if number is None else int(depths[number])
 
@@ -135,6 +135,6 @@ def test_random_kernels_claim_as_often_as_they_push(seed):
     run(sized_program(kernel).program, plain)
     sized = sized_program(kernel, claims=True)
     assert any(op.name == "stack.claim" for task in sized.program.tasks for op in task.body.walk())
-    found, _ = launched(sized, before)
+    after, _ = launched(sized, before)
     for name, buffer in plain.items():
-        assert found[name].tobytes() == buffer.tobytes(), name
+        assert after[name].tobytes() == buffer.tobytes(), name

@@ -180,9 +180,9 @@ def test_random_kernels_are_sized_exactly_enough_and_keep_their_gradients(seed):
     plain = {name: buffer.copy() for name, buffer in before.items()}
     run(reverse_program(kernel), plain)
     sized = sized_program(kernel)
-    found, depths = launched(sized, before)
+    after, depths = launched(sized, before)
     for name, buffer in plain.items():
-        assert found[name].tobytes() == buffer.tobytes(), name
+        assert after[name].tobytes() == buffer.tobytes(), name
     for size in sized.sizes:
         if depths[size.number]:
             less = depths.copy()

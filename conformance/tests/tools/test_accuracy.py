@@ -34,31 +34,31 @@ def test_there_is_a_truth_for_every_function_but_pairs():
 
 @pytest.mark.parametrize(("name", "dtype"), EVERY, ids=IDS)
 def test_the_result_on_file_is_of_this_algorithm(name, dtype):
-    found = results.load(name, dtype)
-    assert found is not None
-    assert found.fingerprint == results.fingerprint(name, dtype), "run python -m adstack.tools.accuracy --all"
+    result = results.load(name, dtype)
+    assert result is not None
+    assert result.fingerprint == results.fingerprint(name, dtype), "run python -m adstack.tools.accuracy --all"
 
 
 @pytest.mark.parametrize(("name", "dtype"), EVERY, ids=IDS)
 def test_the_measured_error_keeps_the_budget_of_the_row(name, dtype):
-    found = results.load(name, dtype)
+    result = results.load(name, dtype)
     # the correctly rounded result is half a unit from the exact value; distances from it are whole numbers
-    assert found.max_ulp + 0.5 < TABLE[name].budget.of(dtype) + 1
+    assert result.max_ulp + 0.5 < TABLE[name].budget.of(dtype) + 1
 
 
 @pytest.mark.parametrize("name", [name for name in TRUTH if ALGORITHMS[name].arity == 1])
 @pytest.mark.parametrize("dtype", [f16, f32], ids=str)
 def test_functions_of_one_argument_were_tried_at_every_number(name, dtype):
-    found = results.load(name, dtype)
-    assert (found.exhaustive, found.points) == (True, 1 << dtype.bits)
+    result = results.load(name, dtype)
+    assert (result.exhaustive, result.points) == (True, 1 << dtype.bits)
 
 
 @pytest.mark.parametrize(("name", "dtype"), EVERY, ids=IDS)
 def test_the_largest_error_on_file_is_found_again_by_mpmath(name, dtype):
-    found = results.load(name, dtype)
-    at = tuple(map(float.fromhex, found.at))
-    worst = measure.Worst(found.max_ulp, at, 1, [(found.max_ulp, at)])
-    assert measure.judge(name, dtype, worst)[0] == pytest.approx(found.max_ulp, abs=2e-3)
+    result = results.load(name, dtype)
+    at = tuple(map(float.fromhex, result.at))
+    worst = measure.Worst(result.max_ulp, at, 1, [(result.max_ulp, at)])
+    assert measure.judge(name, dtype, worst)[0] == pytest.approx(result.max_ulp, abs=2e-3)
 
 
 def test_the_tables_of_the_documentation_are_those_on_file():
@@ -114,9 +114,9 @@ def test_a_compiled_judge_agrees_with_exact_arithmetic():
     exact = np.exp(x.astype(np.float64))
     far = Compiled(distance_region("exp", f32))(x, exact)
     got = Compiled(library.traced("exp", f32))(x)
-    for value, wide, found in zip(got, exact, far, strict=True):
+    for value, wide, distance in zip(got, exact, far, strict=True):
         unit = Fraction(2) ** (math.frexp(wide)[1] - 24)
-        assert float(abs(Fraction(float(value)) - Fraction(wide)) / unit) == pytest.approx(float(found), rel=1e-12)
+        assert float(abs(Fraction(float(value)) - Fraction(wide)) / unit) == pytest.approx(float(distance), rel=1e-12)
 
 
 @pytest.mark.parametrize(

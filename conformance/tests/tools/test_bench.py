@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import json
 import re
 import subprocess
@@ -17,10 +18,11 @@ from click.testing import CliRunner
 
 from adstack.tools.bench import environments, runners, subjects, workers
 from adstack.tools.bench import measure as measuring
+from adstack.tools.bench.asv.commits import described
 from adstack.tools.bench.command import bench
 from adstack.tools.bench.figures import figure, geometric_mean, ratio
 from adstack.tools.bench.measure import measure
-from adstack.tools.bench.report import Run, commit, quantity
+from adstack.tools.bench.report import Run, quantity
 from adstack.tools.bench.rows import DEFAULT, ROWS, Row, chosen
 from adstack.tools.bench.runners import jax_adjoints, language
 from adstack.tools.bench.subjects import Subject, compiled_backends, mine
@@ -57,13 +59,13 @@ def _log(tmp_path: Path) -> list[list[str]]:
 
 
 def test_a_figure_is_the_middle_sample_with_its_median_deviation():
-    found = figure([1.0, 9.0, 2.0, 3.0, 2.5])
-    assert (found.median, found.spread, found.least, found.count) == (2.5, 0.5, 1.0, 5)
+    summary = figure([1.0, 9.0, 2.0, 3.0, 2.5])
+    assert (summary.median, summary.spread, summary.least, summary.count) == (2.5, 0.5, 1.0, 5)
 
 
 def test_ratios_are_of_samples_of_one_round():
-    found = ratio([1.0, 10.0, 1.0], [2.0, 20.0, 2.0])
-    assert (found.median, found.spread) == (0.5, 0.0)
+    summary = ratio([1.0, 10.0, 1.0], [2.0, 20.0, 2.0])
+    assert (summary.median, summary.spread) == (0.5, 0.0)
 
 
 def test_the_least_ratio_is_that_of_the_least_samples():
@@ -150,26 +152,26 @@ def test_workers_do_not_inherit_what_adstack_asks_of_a_driver(monkeypatch: pytes
 
 def test_subjects_take_turns_in_one_process_each(tmp_path: Path):
     a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
-    found = measure([Row("nop", "")], [a, b], 3)
-    assert found["nop", a].wall == [1.0] * 3
-    assert found["nop", b].cpu == [1.0] * 3
+    measured = measure([Row("nop", "")], [a, b], 3)
+    assert measured["nop", a].wall == [1.0] * 3
+    assert measured["nop", b].cpu == [1.0] * 3
     assert [line[1] for line in _log(tmp_path)] == ["1.0", "2.0"] * 3
     assert len({line[0] for line in _log(tmp_path)}) == 2
 
 
 def test_a_cold_row_has_a_process_for_every_sample(tmp_path: Path):
     a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
-    found = measure([Row("first", "", "cold")], [a, b], 3)
-    assert len(found["first", a].wall) == 3
+    measured = measure([Row("first", "", "cold")], [a, b], 3)
+    assert len(measured["first", a].wall) == 3
     assert len({line[0] for line in _log(tmp_path)}) == 6
     assert {tuple(line[3:]) for line in _log(tmp_path)} == {("cold",)}
 
 
 def test_a_cached_row_is_warmed_in_a_folder_that_is_gone_afterwards(tmp_path: Path):
     a = _fake(tmp_path, "a", 1.0)
-    found = measure([Row("first-cached", "", "cached")], [a], 2)
+    measured = measure([Row("first-cached", "", "cached")], [a], 2)
     folders = {line[4] for line in _log(tmp_path)}
-    assert len(found["first-cached", a].wall) == 2
+    assert len(measured["first-cached", a].wall) == 2
     assert len(_log(tmp_path)) == 3
     assert len(folders) == 1
     assert not Path(folders.pop()).exists()
@@ -184,27 +186,27 @@ def test_progress_counts_every_round_once(tmp_path: Path):
 
 def test_a_subject_that_fails_in_a_row_goes_on_in_the_next(tmp_path: Path):
     a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
-    found = measure([Row("refused", ""), Row("nop", "")], [a, b], 2)
-    assert found["refused", a].problem == "NotImplementedError: no"
-    assert found["nop", a].wall == [1.0, 1.0]
+    measured = measure([Row("refused", ""), Row("nop", "")], [a, b], 2)
+    assert measured["refused", a].problem == "NotImplementedError: no"
+    assert measured["nop", a].wall == [1.0, 1.0]
     assert len([line for line in _log(tmp_path) if line[2] == "refused"]) == 2
 
 
 def test_an_unavailable_subject_is_never_started(tmp_path: Path):
     a = Subject("taichi", "cpu", ("/nowhere/python",), reason="not installed", fix="install it")
-    found = measure([Row("nop", ""), Row("first", "", "cold")], [a], 2)
-    assert {samples.problem for samples in found.values()} == {"not installed"}
+    measured = measure([Row("nop", ""), Row("first", "", "cold")], [a], 2)
+    assert {samples.problem for samples in measured.values()} == {"not installed"}
 
 
 # ---- subjects
 
 
 def test_a_peer_that_is_not_installed_says_how_to_install_it():
-    found = subjects.peer("quadrants", "cpu", {"quadrants": sys.executable}, Path("/nowhere"))
-    assert not found.is_available
-    assert "No module named 'quadrants'" in found.reason
-    assert "--install" in found.fix
-    assert "--python quadrants=" in found.fix
+    peer = subjects.peer("quadrants", "cpu", {"quadrants": sys.executable}, Path("/nowhere"))
+    assert not peer.is_available
+    assert "No module named 'quadrants'" in peer.reason
+    assert "--install" in peer.fix
+    assert "--python quadrants=" in peer.fix
 
 
 def test_the_environment_names_interpreters(monkeypatch: pytest.MonkeyPatch):
@@ -251,13 +253,23 @@ SLOW = ("recurrence", "recurrence-reverse", "gather")
     [
         name
         for name, row in ROWS.items()
-        if row.kind == "steady" and not row.size and name not in SLOW and not name.startswith(language.ADJOINT)
+        if row.kind == "steady" and not row.size and not name.startswith((*SLOW, "args-torch", language.ADJOINT))
     ],
 )
 def test_the_language_runner_times_every_row_on_the_reference(row: str):
     with Worker(subjects.mine("reference").command) as worker:
         answer = worker.ask({"row": row, "kind": "steady", "calls": 2, "cache": ""})
     assert answer["wall"] > 0
+
+
+def test_a_row_with_tensors_needs_torch():
+    with Worker(subjects.mine("reference").command) as worker:
+        request = {"row": "args-torch", "kind": "steady", "calls": 2, "cache": ""}
+        if importlib.util.find_spec("torch"):
+            assert worker.ask(request)["wall"] > 0
+        else:
+            with pytest.raises(WorkerError, match="No module named 'torch'"):
+                worker.ask(request)
 
 
 @pytest.mark.parametrize("row", ["first", "many16", "recurrence-reverse", "first-gradient", "gradient-many-16"])
@@ -292,10 +304,14 @@ def test_runners_know_every_row(module: str):
     """But those that have no meaning in JAX, and works and programs, which are files of their own."""
     runner = importlib.import_module(f"adstack.tools.bench.runners.{module}")
     elsewhere = {name for name, row in ROWS.items() if row.size or name.startswith(runner.ADJOINT)}
-    elsewhere |= {"tape", "element-read", "element-write", "first-cached"} if module == "jax_scan" else set()
-    known = {name for name in ROWS if name in runner.ROWS or name.startswith(("many", runner.MANY_GRADIENT))}
-    assert known == set(ROWS) - elsewhere
-    assert known >= runner.ROWS.keys()
+    elsewhere |= (
+        {"args-torch", "adstack-reverse", "tape", "element-read", "element-write", "first-cached"}
+        if module == "jax_scan"
+        else set()
+    )
+    names = {name for name in ROWS if name in runner.ROWS or name.startswith(("many", runner.MANY_GRADIENT))}
+    assert names == set(ROWS) - elsewhere
+    assert names >= runner.ROWS.keys()
 
 
 def test_works_with_shared_sums_are_rows_forward_and_with_their_gradients(monkeypatch: pytest.MonkeyPatch):
@@ -318,26 +334,26 @@ def test_a_work_with_shared_sums_has_its_gradient_behind_it():
 def test_rows_of_gradients_give_the_gradient_of_what_they_call(row: str, size: int):
     import adstack as qd
 
-    made: list[Any] = []
+    arrays: list[Any] = []
 
     class Seen:
         def __getattr__(self, name: str) -> Any:
             return getattr(qd, name)
 
         def field(self, *args: Any, **kwargs: Any) -> Any:
-            made.append(qd.field(*args, **kwargs))
-            return made[-1]
+            arrays.append(qd.field(*args, **kwargs))
+            return arrays[-1]
 
     (arch, *_) = (*compiled_backends(), "reference")
     qd.init(arch=arch)
     gradient = language.prepare(Seen(), row)
-    x = made[0]
+    x = arrays[0]
     assert not np.any(x.grad.to_numpy())
     gradient()
-    found = x.grad.to_numpy()
-    assert found.shape == (size,)
-    assert np.all(np.isfinite(found))
-    assert np.any(found)
+    slopes = x.grad.to_numpy()
+    assert slopes.shape == (size,)
+    assert np.all(np.isfinite(slopes))
+    assert np.any(slopes)
 
 
 def test_a_row_that_there_is_not_is_refused_by_the_runner():
@@ -386,15 +402,15 @@ def test_programs_have_a_geometric_mean_by_kind_and_peer(tmp_path: Path, capsys:
 
 def test_the_report_names_the_commit_and_whether_files_differ_from_it(tmp_path: Path):
     git = ("git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b")
-    assert commit(tmp_path) == ""
+    assert described(tmp_path) == ""
     subprocess.run([*git, "init", "--quiet"], check=True)
     (tmp_path / "file").write_text("one")
     subprocess.run([*git, "add", "file"], check=True)
     subprocess.run([*git, "commit", "--quiet", "-m", "one"], check=True)
-    clean = commit(tmp_path)
+    clean = described(tmp_path)
     assert re.fullmatch("[0-9a-f]{12}", clean)
     (tmp_path / "file").write_text("two")
-    assert commit(tmp_path) == f"{clean}-dirty"
+    assert described(tmp_path) == f"{clean}-dirty"
     assert re.fullmatch("([0-9a-f]{12}(-dirty)?)?", _run(tmp_path).record()["commit"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -10,9 +11,12 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from adstack import inspection
+from adstack.conformance.harness.cells import Result, Status
 from adstack.tools.cli import cli
+from adstack.tools.terminal.progress import progress
 
 COMMANDS = ["cache", "doctor", "conformance", "explain", "dump", "completion"]
 ONE = ("--backend", "reference", "--case", "arith/floor-division-of-negatives", "-j", "1")
@@ -78,7 +82,10 @@ class TestConformance:
         (cell,) = json.loads(json_file.read_text())["cells"]
         assert (cell["subject"], cell["status"], cell["exactness"], cell["ulp"]) == ("reference", "pass", "exact", 0.0)
         assert Xml.fromstring(junit_file.read_text()).find("testsuite") is not None
-        assert "floor-division-of-negatives" in html_file.read_text()
+        assert "what ran, and on what" in html_file.read_text()
+        again = adstack("conformance", *ONE, "--html", str(html_file), "--against", str(json_file))
+        assert again.exit_code == 0, again.output
+        assert "1 of 1</td><td>1 of 1</td><td>0</td><td>0</td><td>0</td><td>0</td>" in html_file.read_text()
 
     def test_what_a_log_has_is_not_run_again(self, tmp_path):
         log = tmp_path / "new" / "cells.jsonl"
@@ -91,6 +98,25 @@ class TestConformance:
         _, torn, *rest = log.read_text().splitlines()
         assert torn == others[0][:40]
         assert {json.loads(line)["case"] for line in rest} == {json.loads(line)["case"] for line in others}
+
+    def test_a_page_that_cannot_be_made_is_told_of_before_the_run(self, monkeypatch, tmp_path):
+        monkeypatch.setattr("adstack.tools.terminal.extras.find_spec", lambda name: None)
+        result = adstack("conformance", *ONE, "--html", str(tmp_path / "page.html"))
+        assert (result.exit_code, "jinja2, which is not installed" in result.output) == (2, True)
+
+    def test_an_interrupted_run_reports_what_had_come(self, tmp_path, monkeypatch):
+        def interrupted(cells, settings, *, on_result, **_):
+            on_result(Result(cells[0], Status.PASS))
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("adstack.tools.conformance.run_cells", interrupted)
+        words = ("conformance", "-b", "reference", "--case", "arith/floor-division-of-*")
+        for more in ((), ("--log", str(tmp_path / "log"))):
+            result = adstack(*words, "--json", str(tmp_path / "report.json"), *more)
+            assert result.exit_code == 130
+            assert "failed: 1 pass, " in result.output
+            assert "left when it was interrupted" in result.output
+            assert len(json.loads((tmp_path / "report.json").read_text())["cells"]) == 1
 
     def test_the_list_runs_nothing(self):
         output = adstack("conformance", "--list", "--rule", "arith.floordiv").output
@@ -119,6 +145,7 @@ class TestConformance:
             (("--python", "taichi"), "is not NAME=PATH"),
             (("--mode", "backward"), "'backward' is not one of"),
             (("--mode", "reverse", "--case", "arith/floor-division-of-negatives"), "has mode reverse"),
+            (("--against", __file__), "is no report of a run"),
             (("--timeout", "0"), "0"),
             (("-j", "0"), "0"),
             (("--nonsense",), "No such option"),
@@ -147,11 +174,28 @@ class TestDoctor:
         for finding in findings.values():
             assert finding["state"] in ("native", "software", "emulated", "unavailable")
             assert finding["state"] != "unavailable" or (finding["reason"] and finding["fix"])
+        assert findings["reference"]["devices"] == []
+
+    def test_devices_to_choose_from_are_listed_by_number(self, monkeypatch):
+        monkeypatch.setattr(inspection, "device_names", lambda arch: ["first", "second"])
+        assert "devices: 0: first, 1: second" in adstack("doctor", "-b", "reference").output
 
     def test_one_backend_alone(self):
         output = adstack("doctor", "-b", "reference").output
         assert "reference" in output
         assert "vulkan" not in output
+
+
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal():
+    shown = io.StringIO()
+    with progress("run", 3, Console(file=shown), every=0.0) as advance:
+        for topic in "abc":
+            advance(topic)
+    assert [line.split(" after")[0] for line in shown.getvalue().splitlines()] == ["run: 1 of 3 (a)", "run: 2 of 3 (b)"]
+    shown = io.StringIO()
+    with progress("run", 2, Console(file=shown), every=100.0) as advance:
+        advance("a")
+    assert shown.getvalue() == ""
 
 
 def test_characters_that_the_terminal_lacks_do_not_end_the_command():

@@ -48,7 +48,7 @@ def test_every_part_runs_and_what_it_prints_is_kept(findings, capsys):
         [Part("one", 30, python("print('first')")), Part("two", 30, python("print('second')"))]
     )
     assert status == 0
-    assert {name: found["code"] for name, found in summary.items()} == {"one": 0, "two": 0}
+    assert {name: part["code"] for name, part in summary.items()} == {"one": 0, "two": 0}
     assert "first" in log
     assert "second" in capsys.readouterr().out
 
@@ -58,7 +58,7 @@ def test_a_part_that_fails_or_takes_too_long_does_not_end_the_others(findings):
     parts = [Part("bad", 30, python("raise SystemExit(3)")), Part("slow", 1, slow), Part("missing", 5, ("/no/such",))]
     status, summary, _ = findings([*parts, Part("good", 30, python("print(1)"))])
     assert status == 1
-    assert {name: found["code"] for name, found in summary.items()} == {
+    assert {name: part["code"] for name, part in summary.items()} == {
         "bad": 3,
         "slow": 124,
         "missing": 127,
@@ -90,10 +90,10 @@ def test_cases_are_spread_over_the_topics():
 
 
 def test_every_case_comes_before_the_second_variant_of_any():
-    found = [entry.id.partition(":")[0] for entry in chosen([])]
-    count = len(set(found))
-    assert len(set(found[:count])) == count
-    assert len(found) == len(list(collect())) > 2 * count
+    cases = [entry.id.partition(":")[0] for entry in chosen([])]
+    count = len(set(cases))
+    assert len(set(cases[:count])) == count
+    assert len(cases) == len(list(collect())) > 2 * count
 
 
 def test_cases_are_run_until_the_time_is_over(monkeypatch, capsys):
@@ -131,12 +131,12 @@ def test_results_tell_the_device_and_what_every_part_found(tmp_path):
     said = "========= SANITIZER\n21 runs of 9 variants of 30: {'finished': 21}\n========= ERROR SUMMARY: 3 errors\n"
     files = {"conformance": "conformance.json", "limit": "limit.json", "memcheck": "", "throughput": "throughput.json"}
     done = {name: {"code": 0, "seconds": 1.5, "end": said if name == "memcheck" else "much"} for name in files}
-    found = results(tmp_path, files, done)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date"])
-    assert found["subject"]["device"] == "a device"
-    assert found["subject"]["details"] == {"driver": "13"}
-    found = {name: part["found"] for name, part in found["parts"].items()}
-    assert found == {
+    summary = results(tmp_path, files, done)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", summary["date"])
+    assert summary["subject"]["device"] == "a device"
+    assert summary["subject"]["details"] == {"driver": "13"}
+    summary = {name: part["found"] for name, part in summary["parts"].items()}
+    assert summary == {
         "conformance": {**suite["suite"], "failed": ["a/bad:i64: wrong value"]},
         "limit": {"forward": 0.07},
         "memcheck": ["21 runs of 9 variants of 30: {'finished': 21}", "ERROR SUMMARY: 3 errors"],
@@ -180,8 +180,44 @@ def test_a_kept_matrix_says_what_ran_where_and_how_and_what_came_of_it(kept):
     assert matrix["exactness"]["bound"] == {"cells": 2, "largest distance in ulp": 12.0}
 
 
+@pytest.fixture
+def of_two(report, tmp_path) -> Path:
+    """The report of a run on two subjects, of which one fails and one ran a part of the cases."""
+    second = {**report["subjects"][0], "name": "cpu:aarch64", "part": "one variant of each case"}
+    cells = [{**cell, "subject": "cuda", "seconds": 0.5} for cell in report["cells"]]
+    cells.append({**cells[0], "subject": "cpu:aarch64", "failed": True, "status": "wrong value", "message": "no"})
+    file = tmp_path / "two.json"
+    file.write_text(json.dumps({**report, "subjects": [*report["subjects"], second], "cells": cells}))
+    return file
+
+
 @pytest.mark.parametrize(
-    ("change", "status", "told"),
+    ("name", "cells", "seconds", "passed", "part"),
+    [("cuda", 4, 2.0, True, None), ("cpu:aarch64", 1, 0.5, False, "one variant of each case")],
+)
+def test_one_subject_of_several_is_kept(of_two, tmp_path, name, cells, seconds, passed, part):
+    assert keep(["--subject", name, str(of_two), "abc", str(tmp_path / "kept.json")]) == 0
+    matrix = json.loads((tmp_path / "kept.json").read_text())
+    assert (matrix["subject"]["name"], matrix["cells"]) == (name, cells)
+    assert (matrix["seconds"], matrix["passed"], matrix.get("part")) == (seconds, passed, part)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ([], "--subject must name one of cuda, cpu:aarch64"),
+        (["--subject", "x"], "no subject 'x', but: cuda, cpu:aarch64"),
+    ],
+)
+def test_which_of_several_subjects_is_to_be_kept_must_be_said(of_two, tmp_path, capsys, chosen, message):
+    with pytest.raises(SystemExit, match="2"):
+        keep([*chosen, str(of_two), "abc", str(tmp_path / "kept.json")])
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "kept.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "message"),
     [
         ({}, 0, "the same"),
         ({"ulp": 1.0}, 0, "digests, measured"),
@@ -194,7 +230,7 @@ def test_a_kept_matrix_says_what_ran_where_and_how_and_what_came_of_it(kept):
         ),
     ],
 )
-def test_a_run_is_compared_with_a_kept_matrix(kept, report, change, status, told, monkeypatch, capsys):
+def test_a_run_is_compared_with_a_kept_matrix(kept, report, change, status, message, monkeypatch, capsys):
     report["cells"][0] |= change
     write = (
         "import json, os, sys; json.dump({'options': os.environ['ADSTACK_VULKAN_ADDRESSES'], **json.loads(sys.argv[1])}"
@@ -204,7 +240,7 @@ def test_a_run_is_compared_with_a_kept_matrix(kept, report, change, status, told
         device_results, "command", lambda kept, file, jobs: [*python(program), json.dumps(report), str(file)]
     )
     assert keep(["--compare", str(kept)]) == status
-    assert told in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_a_run_without_a_report_is_told(kept, monkeypatch):
@@ -215,15 +251,23 @@ def test_a_run_without_a_report_is_told(kept, monkeypatch):
 
 def test_what_is_missing_or_not_to_be_compared_here_is_told(tmp_path, capsys):
     (tmp_path / "peer.json").write_text('{"peer": "taichi"}')
-    for words, told in ((["--compare", str(tmp_path / "peer.json")], "subjects.record"), (["a", "b"], "are needed")):
+    for words, message in ((["--compare", str(tmp_path / "peer.json")], "subjects.record"), (["a", "b"], "are needed")):
         with pytest.raises(SystemExit, match="2"):
             keep(words)
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_the_suite_runs_again_on_the_same_subject_with_the_same_seed():
     asked = device_results.command({"subject": {"name": "cuda"}, "seed": 3}, Path("r.json"), 2)
     assert asked[3:] == ["conformance", "--backend", "cuda", "--seed", "3", "--jobs", "2", "--json", "r.json"]
+    assert CliRunner().invoke(conformance, [*asked[4:], "--list"]).exit_code == 0
+
+
+def test_a_matrix_in_deterministic_mode_is_kept_as_such_and_runs_again_in_it(report):
+    report["subjects"][0]["init"] = {"deterministic": True}
+    kept = device_results.matrix(report, "abc")
+    asked = device_results.command(kept, Path("r.json"), 2)
+    assert "--deterministic" in asked
     assert CliRunner().invoke(conformance, [*asked[4:], "--list"]).exit_code == 0
 
 
@@ -238,15 +282,15 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_throughput_tells_times_and_how_far_gradients_are_off(small, tmp_path, capsys):
     assert throughput.main("cpu", str(tmp_path / "found.json"), "adstack") == 0
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert json.loads(capsys.readouterr().out) == found
-    assert set(peers.least([found])) == {
+    record = json.loads((tmp_path / "found.json").read_text())
+    assert json.loads(capsys.readouterr().out) == record
+    assert set(peers.least([record])) == {
         "dispatch nop",
         "dispatch args",
         f"dispatch a graph of {throughput.LAUNCHES} nop",
         *(f"{group} {mode}" for group in ("recurrence", "gather") for mode in ("forward", "reverse")),
     }
-    assert all(0 <= found[group]["gradient off by"] < 2**-16 for group in ("recurrence", "gather"))
+    assert all(0 <= record[group]["gradient off by"] < 2**-16 for group in ("recurrence", "gather"))
 
 
 def test_a_group_of_rows_that_fails_is_told_and_the_others_are_measured(small, tmp_path):
@@ -264,10 +308,10 @@ def test_a_group_of_rows_that_fails_is_told_and_the_others_are_measured(small, t
             return {"forward": lambda: None}, {"gradient off by": 0.5}
 
     rows.measured(Subject(), "some", "1", str(tmp_path / "found.json"))
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert found["recurrence"] == {"error": "NotImplementedError: no loops"}
-    assert set(found["gather"]) == {"forward", "gradient off by"}
-    assert set(peers.least([found])) == {"dispatch nop", "gather forward"}
+    record = json.loads((tmp_path / "found.json").read_text())
+    assert record["recurrence"] == {"error": "NotImplementedError: no loops"}
+    assert set(record["gather"]) == {"forward", "gradient off by"}
+    assert set(peers.least([record])) == {"dispatch nop", "gather forward"}
 
 
 def test_peers_are_measured_in_turn_and_whoever_is_missing_is_told(monkeypatch, tmp_path, capsys):
@@ -288,11 +332,11 @@ def test_peers_are_measured_in_turn_and_whoever_is_missing_is_told(monkeypatch, 
     file = tmp_path / "peers.json"
     monkeypatch.setattr(sys, "argv", ["peers", "cuda", str(file), "--seconds", "0.7"])
     assert peers.main() == 0
-    found = json.loads(file.read_text())["peers"]
+    record = json.loads(file.read_text())["peers"]
     assert asked == [*peers.NAMES, "adstack", "by hand"]
-    assert found["by hand"]["least"] == {"dispatch nop": 8.0, "recurrence forward": 0.5, "gather forward": 0.25}
-    assert len(found["adstack"]["runs"]) == 2
-    why = {name: found[name]["missing"] for name in ("quadrants", "jax", "warp")}
+    assert record["by hand"]["least"] == {"dispatch nop": 8.0, "recurrence forward": 0.5, "gather forward": 0.25}
+    assert len(record["adstack"]["runs"]) == 2
+    why = {name: record[name]["missing"] for name in ("quadrants", "jax", "warp")}
     assert why["quadrants"] == "no answer in 0.7 s"
     assert "/no/such/python" in why["jax"]
     assert why["warp"] == "no module named warp"
@@ -328,17 +372,17 @@ class Devices:
 )  # fmt: skip
 def test_each_device_is_chosen_by_its_number(more, works, monkeypatch):
     monkeypatch.setattr(several, "_WORK", "print('ready', flush=True); input()")
-    found = several.chosen("CUDA_VISIBLE_DEVICES", Devices(*more))
-    assert [found[k]["MiB more on each device"] for k in "01"] == [list(one) for one in more]
-    assert found["works"] == works
+    record = several.chosen("CUDA_VISIBLE_DEVICES", Devices(*more))
+    assert [record[k]["MiB more on each device"] for k in "01"] == [list(one) for one in more]
+    assert record["works"] == works
 
 
 def test_a_device_that_can_not_be_used_is_told(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(several, "VARIABLES", {"ADSTACK_CUDA_DEVICE": "cuda"})
     monkeypatch.setattr(several, "used", lambda: [7, 7])
     assert several.main(str(tmp_path / "found.json")) == 1
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert found["ADSTACK_CUDA_DEVICE"] == {
+    record = json.loads((tmp_path / "found.json").read_text())
+    assert record["ADSTACK_CUDA_DEVICE"] == {
         "0": {"error": "it ended before it was ready"},
         "1": {"error": "it ended before it was ready"},
         "works": False,

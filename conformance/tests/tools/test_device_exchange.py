@@ -32,8 +32,8 @@ class Numpy(exchange.Guest):
         return np.ctypeslib.as_array(words)
 
     def read(self, array: Any) -> list[float]:
-        found: list[float] = array.tolist()
-        return found
+        values: list[float] = array.tolist()
+        return values
 
 
 class Copying(Numpy):
@@ -131,9 +131,9 @@ class Matrix:
 @pytest.fixture
 def guests(monkeypatch: pytest.MonkeyPatch) -> dict[str, Streams]:
     """torch and cupy, as far as the checks use them."""
-    found = {}
+    modules = {}
     for name in ("torch", "cupy"):
-        streams = found[name] = Streams()
+        streams = modules[name] = Streams()
         module = ModuleType(name)
         module.cuda, module.int64 = streams, int  # type: ignore[attr-defined]
         module.ones = streams.ones  # type: ignore[attr-defined]
@@ -144,7 +144,7 @@ def guests(monkeypatch: pytest.MonkeyPatch) -> dict[str, Streams]:
             lambda grid, block, args: streams.wait(*args)
         )
         monkeypatch.setitem(sys.modules, name, module)
-    return found
+    return modules
 
 
 @pytest.fixture(autouse=True)
@@ -171,19 +171,19 @@ def test_whoever_is_missing_is_told():
     assert said == "missing: ModuleNotFoundError: No module named 'nobody_has_this'"
 
 
-@pytest.mark.parametrize(("found", "status"), [("ok", 0), ("missing: all", 0), ("wrong: this", 1)])
-def test_only_what_is_wrong_fails(monkeypatch, tmp_path, found, status):
-    monkeypatch.setattr(exchange, "outcome", lambda check, kind: found)
+@pytest.mark.parametrize(("answer", "status"), [("ok", 0), ("missing: all", 0), ("wrong: this", 1)])
+def test_only_what_is_wrong_fails(monkeypatch, tmp_path, answer, status):
+    monkeypatch.setattr(exchange, "outcome", lambda check, kind: answer)
     assert exchange.main(str(tmp_path / "found.json")) == status
-    told = json.loads((tmp_path / "found.json").read_text())
-    assert set(told.values()) == {found}
-    assert {name.partition(":")[0] for name in told} == {"torch", "cupy", "jax"}
+    report = json.loads((tmp_path / "found.json").read_text())
+    assert set(report.values()) == {answer}
+    assert {name.partition(":")[0] for name in report} == {"torch", "cupy", "jax"}
 
 
 CHECKS = [(kind, check) for kind in (exchange.Torch, exchange.Cupy) for check in exchange.CHECKS[kind]]
 
 
-@pytest.mark.parametrize(("kind", "check"), CHECKS, ids=lambda found: found.__name__)
+@pytest.mark.parametrize(("kind", "check"), CHECKS, ids=lambda check: check.__name__)
 def test_the_checks_say_ok_where_everything_is_in_order(monkeypatch, guests, kind, check):
     orders: list[tuple[Any, Any]] = []
     monkeypatch.setattr(Emulator, "order", lambda self, first, then: orders.append((first, then)))

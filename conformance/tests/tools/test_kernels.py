@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from adstack.tools.programs import ProgramError, split_target
+from adstack.tools.loading.programs import ProgramError, split_target
 
 PROGRAM = """
     import adstack as qd
@@ -81,6 +81,13 @@ def test_one_stage_alone(program):
     done = adstack("dump", f"{program}:fill", "--stage", "tasks")
     assert "frontend" not in done.stdout
     assert "task" in done.stdout
+
+
+def test_the_metal_shading_language_is_shown_on_any_machine(program):
+    done = adstack("dump", f"{program}:fill", "--stage", "msl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# ==== fill: msl\n#include <metal_stdlib>")
+    assert "kernel void fill_0_parallel_0(device Launch& launch" in done.stdout
 
 
 def test_what_the_program_prints_is_kept_out_of_the_dump(program):
@@ -168,8 +175,8 @@ def test_what_does_not_exist_is_named(program, words, phrase, code):
     [("a.py", "a.py", None), ("a.py:k", "a.py", "k"), ("d/a.py:s.k", "d/a.py", "s.k"), ("C:/a.py", "C:/a.py", None)],
 )
 def test_a_target_is_a_file_and_perhaps_a_kernel(target, path, kernel):
-    found, name = split_target(target)
-    assert (found.as_posix(), name) == (path, kernel)
+    file, name = split_target(target)
+    assert (file.as_posix(), name) == (path, kernel)
 
 
 def test_errors_about_programs_are_no_defects_of_adstack():

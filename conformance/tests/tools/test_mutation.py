@@ -32,17 +32,17 @@ def test_rows_can_be_chosen_by_number_and_by_name():
 
 
 def test_a_row_that_does_not_exist_is_refused():
-    told = CliRunner().invoke(main, ["--row", "addition"])
-    assert told.exit_code == 2
-    assert "there is no row 'addition'; there are const, add" in told.output
+    result = CliRunner().invoke(main, ["--row", "addition"])
+    assert result.exit_code == 2
+    assert "rows is 'addition'; near ones are" in result.output
 
 
 def test_the_file_counts_and_says_what_killed_what():
     one, other, *_ = mutants()
-    found = summary([Verdict(other, False, ""), Verdict(one, True, "test_a.py::test_b")], list(mutants()), "abc")
-    assert found["commit"] == "abc"
-    assert (found["rows"], found["changes"], found["killed"], found["survived"]) == (1, 2, 1, 1)
-    assert found["changed"] == {one.row: {one.change: "test_a.py::test_b", other.change: "survived"}}
+    report = summary([Verdict(other, False, ""), Verdict(one, True, "test_a.py::test_b")], list(mutants()), "abc")
+    assert report["commit"] == "abc"
+    assert (report["rows"], report["changes"], report["killed"], report["survived"]) == (1, 2, 1, 1)
+    assert report["changed"] == {one.row: {one.change: "test_a.py::test_b", other.change: "survived"}}
 
 
 def test_the_tests_to_run_exist():
@@ -94,12 +94,12 @@ def test_a_change_is_killed_by_the_test_that_sees_it_and_survives_without_one(tm
 
 
 @pytest.mark.parametrize(
-    ("test", "told"),
+    ("test", "verdict"),
     [("import os\n    os._exit(3)", "no test: the process died"), ("assert False", "test_small.py::test_it")],
 )
-def test_tests_that_fail_without_a_change_are_seen_by_the_control(tmp_path, test, told):
+def test_tests_that_fail_without_a_change_are_seen_by_the_control(tmp_path, test, verdict):
     done = driven(tmp_path, f"def test_it():\n    {test}\n")
-    assert f"no row | nothing | {told}" in done.stdout.splitlines(), done.stderr
+    assert f"no row | nothing | {verdict}" in done.stdout.splitlines(), done.stderr
 
 
 def test_tests_that_can_not_be_collected_end_the_check(tmp_path):

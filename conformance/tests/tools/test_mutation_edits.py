@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adstack.ir.derivatives import RULES
+from adstack.ir.ops import TABLE
 from adstack.tools.mutation.autodiff import TESTS, edits, order, stale
 from adstack.tools.mutation.edits import Edit, StaleEditError, applied, read_edits
 from adstack.tools.mutation.rules import rules
@@ -42,19 +42,21 @@ def test_every_kind_of_decision_and_every_derivative_is_edited() -> None:
     assert files >= {"scalar_ops", "activity", "planner", "choice", "mincut", "sweep", "backward", "state"}
     assert files >= {"reverse", "rotate", "loops"}
     assert files >= {"conflicts", "replay", "before", "parts", "access", "undo", "tape"}
-    assert {edit.row for edit in edits()} >= {f"derivative of {name.upper()}" for name in RULES}
+    assert {edit.row for edit in edits()} >= {
+        f"derivative of {row.name.upper()}" for row in TABLE.values() if row.pulls
+    }
 
 
 def test_lines_are_found_at_any_indentation_and_replaced() -> None:
-    made = applied(SOURCE, EDIT)
-    assert "            self.n -= by\n" in made
-    assert made.count("\n") == SOURCE.count("\n")
-    whole = Edit("some.py", "Counter.step", "", "if by:\n    self.n += by\n", "self.n = by\n", "")
-    assert "        self.n = by\n        return" in applied(SOURCE, whole)
+    text = applied(SOURCE, EDIT)
+    assert "            self.n -= by\n" in text
+    assert text.count("\n") == SOURCE.count("\n")
+    edit = Edit("some.py", "Counter.step", "", "if by:\n    self.n += by\n", "self.n = by\n", "")
+    assert "        self.n = by\n        return" in applied(SOURCE, edit)
 
 
 @pytest.mark.parametrize(
-    ("where", "old", "new", "told"),
+    ("where", "old", "new", "message"),
     [
         ("Counter.step", "self.m += by\n", "", "stands there 0 times"),
         ("twice", "self.n += by\n", "", "stands there 0 times"),
@@ -63,8 +65,8 @@ def test_lines_are_found_at_any_indentation_and_replaced() -> None:
         ("twice", "return x + x\n", "return x +\n", "no program"),
     ],
 )
-def test_an_edit_that_does_not_fit_is_an_error(where: str, old: str, new: str, told: str) -> None:
-    with pytest.raises(StaleEditError, match=told):
+def test_an_edit_that_does_not_fit_is_an_error(where: str, old: str, new: str, message: str) -> None:
+    with pytest.raises(StaleEditError, match=message):
         applied(SOURCE, Edit("some.py", where, "", old, new, "some.py"))
 
 
@@ -86,9 +88,9 @@ def test_edits_are_read_as_they_would_stand_in_a_diff(tmp_path: Path) -> None:
 
 def test_rules_follow_the_table() -> None:
     source = 'F = _unary("f", pulls=through(("x", lambda g, s: g * (s.x - 1.5))))\n'
-    made = {edit.change: applied(source, edit) for edit in rules(source)}
+    texts = {edit.change: applied(source, edit) for edit in rules(source)}
     start, end = "F = _unary('f', pulls=through(('", "))\n"
-    assert made == {
+    assert texts == {
         "x: negated": start + "x', lambda g, s: -(g * (s.x - 1.5)))" + end,
         "x: the factor dropped": start + "x', lambda g, s: g)" + end,
         "x: r taken for x": start + "r', lambda g, s: g * (s.r - 1.5))" + end,
@@ -107,15 +109,15 @@ from adstack.tools.mutation.run import ROOT
 def edited(file, where, old, new):
     patch(Edit(file, where, "", old + "\\n", new + "\\n", ""), ROOT / "reference")()
 
-from adstack.ir.derivatives import RULES as before
+from adstack.ir.scalar_ops import CAST as before
 from adstack.autodiff.emission import state
 from adstack.autodiff.saving import mincut
 edited("autodiff/saving/mincut.py", "_Network.reaching", "reached, queue = {sink}, deque([sink])",
        "reached, queue = {sink, -7}, deque([sink])")
 print(sorted(mincut._Network(3).reaching(2)))
 edited("ir/scalar_ops.py", "CAST", '    pulls=through(("", _same)),', '    pulls=through(None),')
-from adstack.autodiff.emission import backward
-print(backward.RULES["cast"], before is backward.RULES)
+from adstack.ir import ops, scalar_ops
+print(before.pulls, before is ops.TABLE["cast"] is scalar_ops.CAST)
 edited("autodiff/emission/state.py", "Adjoints.inner", "outer, self._sums = self._sums, {}",
        "outer, self._sums = self._sums, {1: 2}")
 adjoints = state.Adjoints(None)

@@ -129,10 +129,10 @@ def program(body: str) -> Program:
     """The guarded program of a body."""
     kernel = read(wrap(HEAD + body, "kernel @k(%n: i32) {"))
     assert isinstance(kernel, Kernel)
-    made = split(kernel, Options())
-    for task in made.tasks:
+    parts = split(kernel, Options())
+    for task in parts.tasks:
         guard(task.body)
-    return made
+    return parts
 
 
 TO_N = "parallel_for (%i = %0 to %n) {{\n{}\nyield\n}}\nreturn"
@@ -150,8 +150,8 @@ TO_N = "parallel_for (%i = %0 to %n) {{\n{}\nyield\n}}\nreturn"
     ids=["another array", "an argument", "one more", "a constant", "memory"],
 )
 def test_what_would_have_to_be_true(body, wanted):
-    found = set(assumed(program(body)).conditions)
-    assert {choices for choices in found if choices[0].by != 1 - 2**31} == wanted
+    conditions = set(assumed(program(body)).conditions)
+    assert {choices for choices in conditions if choices[0].by != 1 - 2**31} == wanted
 
 
 # ---- random indices
@@ -210,6 +210,6 @@ def test_what_is_not_guarded_is_inside(body, n, m):
     x, at, out = np.arange(1, 9, dtype=np.int32), np.full(12, -7, np.int32), np.full(12, -9, np.int32)
     with contextlib.suppress(AdstackOutOfBoundsError):
         run(kernel, {"x": x, "at": at, "out": out}, (n, m))
-    for index, found in zip(at.tolist(), out.tolist(), strict=True):
-        if found != -9 or index != -7:
-            assert found == (x[index] if 0 <= index < 8 else 0)
+    for index, value in zip(at.tolist(), out.tolist(), strict=True):
+        if value != -9 or index != -7:
+            assert value == (x[index] if 0 <= index < 8 else 0)

@@ -36,21 +36,21 @@ def borders(to: DType) -> list[bool | int | float]:
 
 def operands(b: Builder, to: DType, x: Value, y: Value, flag: Value) -> list[Value]:
     """Values, numbers, and what rules look into."""
-    found = [x, y, *(b.const(n, to) for n in borders(to))]
+    values = [x, y, *(b.const(n, to) for n in borders(to))]
     unary = ("neg", "abs", "not", "floor", "ceil", "trunc", "round", "rint")
-    found += [b.emit(name, v) for name in unary for v in (x, y) if to in TABLE[name].signature.classes["T"]]
+    values += [b.emit(name, v) for name in unary for v in (x, y) if to in TABLE[name].signature.classes["T"]]
     two = [b.const(to(3), to), x, y]
     for name in ("add", "mul", "and", "or", "xor", "sub"):
         if to in TABLE[name].signature.classes["T"]:
-            found += [b.emit(name, x, two[0]), b.emit(name, y, x)]
-    found += [b.cast(flag, to)] if to is not u1 else [b.eq(x, y), b.ne(x, y)]
-    return found
+            values += [b.emit(name, x, two[0]), b.emit(name, y, x)]
+    values += [b.cast(flag, to)] if to is not u1 else [b.eq(x, y), b.ne(x, y)]
+    return values
 
 
 def binary_expressions(b: Builder, to: DType, x: Value, y: Value, flag: Value) -> list[Value]:
     """Every op of one or two operands (and fma, select) over the operands."""
     pool = operands(b, to, x, y, flag)
-    made = []
+    expressions = []
     for row in TABLE.values():
         if row.signature.line is None or not row.pure or row.transcendental or row.name in ("cast", "bitcast", "const"):
             continue
@@ -58,14 +58,14 @@ def binary_expressions(b: Builder, to: DType, x: Value, y: Value, flag: Value) -
             continue
         if row.name == "select":
             flags = [flag, b.not_(flag)]
-            made += [b.select(c, p, q) for c in flags for p in pool[:6] for q in pool[:6]]
+            expressions += [b.select(c, p, q) for c in flags for p in pool[:6] for q in pool[:6]]
         elif row.name == "fma":
-            made += [b.fma(p, q, r) for p in pool for q in (x, pool[4], pool[2], b.neg(y)) for r in pool[:6]]
+            expressions += [b.fma(p, q, r) for p in pool for q in (x, pool[4], pool[2], b.neg(y)) for r in pool[:6]]
         elif len(row.signature.inputs) == 1:
-            made += [b.emit(row.name, p) for p in pool]
+            expressions += [b.emit(row.name, p) for p in pool]
         else:
-            made += [b.emit(row.name, p, q) for p in pool for q in pool]
-    return made
+            expressions += [b.emit(row.name, p, q) for p in pool for q in pool]
+    return expressions
 
 
 def kernel_over(to: DType) -> tuple[Kernel, dict[str, np.ndarray]]:
@@ -112,8 +112,8 @@ def test_every_rule_is_met(monkeypatch):
     met: set[str] = set()
 
     def counted(key, rule):
-        def outcome(maker, op, found):
-            value = rule.outcome(maker, op, found)
+        def outcome(maker, op, operands):
+            value = rule.outcome(maker, op, operands)
             if value is not None:
                 met.add(f"{key[0]}: {rule.why}")
             return value

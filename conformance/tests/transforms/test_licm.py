@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from interpreter_kit import read
 from transforms_kit import PLAIN, fuzz, golden
 
+from adstack.ir.structure import Kernel
 from adstack.transforms.loops.licm import licm
+from adstack.transforms.rewriting.options import DEFAULT, Options
 
 HEAD = "kernel @k(%x: i32, %y: i32, %f: f32, %b: u1) -> (i32) {"
 
@@ -107,3 +111,49 @@ def test_invariant_ops_and_safe_loads_move_out_as_far_as_they_pay():
 
 def test_random_programs_keep_their_meaning():
     fuzz(licm, range(40))
+
+
+LOAD_INSIDE = """
+kernel @k(%x: i32) {{
+  place @x : f32[8] field
+  place @a : f32[?] ndarray
+  %zero = const 0 : i32
+  %end = const {end} : i32
+  %n = shape @a, 0 : i32
+  parallel_for (%i = %zero to {bound}) {{
+    for %j = %zero to %x {{
+      %one = const 1 : i32
+      %k = {index}
+      {inner}
+      yield
+    }}
+    yield
+  }}
+  return
+}}
+"""
+LOAD = "%l = load {}[%k] : f32"
+BRANCH = "%c = lt %k, %end : u1\nif %c {\n%l = load @x[%k] : f32\nyield\n} else {\nyield\n}"
+PLAIN_INDEX, NEXT = "add %i, %zero : i32", "add %i, %one : i32"
+
+
+@pytest.mark.parametrize(
+    ("end", "bound", "index", "inner", "options", "moves"),
+    [
+        (8, "%end", PLAIN_INDEX, LOAD.format("@x"), DEFAULT, True),
+        (7, "%end", NEXT, LOAD.format("@x"), DEFAULT, True),
+        (8, "%end", NEXT, LOAD.format("@x"), DEFAULT, False),
+        (8, "%n", PLAIN_INDEX, LOAD.format("@a"), DEFAULT, True),
+        (8, "%n", NEXT, LOAD.format("@a"), DEFAULT, False),
+        (8, "%x", PLAIN_INDEX, BRANCH, DEFAULT, False),
+        (8, "%end", PLAIN_INDEX, LOAD.format("@x"), Options(keep_accesses=True), False),
+        (8, "%end", PLAIN_INDEX, LOAD.format("@x") + "\nstore @x[%i], %l", DEFAULT, False),
+    ],
+    ids=["inside", "next", "behind", "extent", "behind extent", "under a condition", "as they are", "written"],
+)
+def test_loads_whose_indices_stay_between_the_bounds_of_loops_move_out(end, bound, index, inner, options, moves):
+    kernel = read(LOAD_INSIDE.format(end=end, bound=bound, index=index, inner=inner))
+    assert isinstance(kernel, Kernel)
+    licm(kernel.body, options)
+    (parallel,) = (op for op in kernel.body.walk() if op.name == "parallel_for")
+    assert any(op.name == "load" for op in parallel.regions[0].ops) == moves

@@ -129,8 +129,8 @@ def test_what_raised_raises_though_nobody_uses_it(line, debug, error):
     )
     options = DEBUG if debug else PLAIN
     for root in (kernel, optimize(kernel, options), lower(kernel, options)):
-        found = outcome(root, [], random_buffers(kernel, 0), debug)
-        assert found is error if error else not isinstance(found, type)
+        result = outcome(root, [], random_buffers(kernel, 0), debug)
+        assert result is error if error else not isinstance(result, type)
 
 
 def test_nothing_that_did_not_run_raises():
@@ -153,8 +153,8 @@ def test_nothing_that_did_not_run_raises():
         )
     )
     for options in (PLAIN, DEBUG):
-        found = outcome(lower(kernel, options), [0], random_buffers(kernel, 0), options.debug)
-        assert not isinstance(found, type)
+        result = outcome(lower(kernel, options), [0], random_buffers(kernel, 0), options.debug)
+        assert not isinstance(result, type)
 
 
 def test_accesses_can_be_kept_for_autodiff():

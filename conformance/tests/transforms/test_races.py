@@ -16,18 +16,18 @@ from adstack.transforms.pipeline import lower
 from adstack.transforms.tasks.races import BASES, BOXES, MARKS, RECORD, watched
 
 
-def memory_for(made, buffers):
+def memory_for(watching, buffers):
     """Zeros for marks, as if no two places shared memory."""
     bases, count = [], 0
-    for _, name in made.rows:
-        place = made.program.places[name]
+    for _, name in watching.rows:
+        place = watching.program.places[name]
         bases.append((count, 1))
         count += math.prod(buffers[name].shape if name in buffers else place.shape)
-    dtype, words = made.dtype.numpy, 2 * len(made.kinds)
+    dtype, words = watching.dtype.numpy, 2 * len(watching.kinds)
     return {
         MARKS: np.zeros((count, words), dtype),
         BASES: np.array(bases, np.int64),
-        BOXES: np.zeros((len(made.axes), 2 * max(made.axes)), np.int64),
+        BOXES: np.zeros((len(watching.axes), 2 * max(watching.axes)), np.int64),
         RECORD: np.zeros(1 + words, dtype),
     }
 
@@ -38,13 +38,13 @@ def test_marks_change_nothing_and_do_not_conflict_where_nothing_races(wide):
     for seed in range(24):
         kernel = random_kernel(seed)
         program = lower(kernel)
-        made = watched(program, wide=wide, everywhere=True)
-        if made is None:
+        watching = watched(program, wide=wide, everywhere=True)
+        if watching is None:
             continue
-        verify(made.program)
+        verify(watching.program)
         plain, buffers = random_buffers(kernel, seed), random_buffers(kernel, seed)
-        params, memory = random_params(kernel, seed), memory_for(made, buffers)
-        assert run(program, plain, params) == run(made.program, {**buffers, **memory}, params)
+        params, memory = random_params(kernel, seed), memory_for(watching, buffers)
+        assert run(program, plain, params) == run(watching.program, {**buffers, **memory}, params)
         assert all(same_bits(plain[name], buffers[name]) for name in plain)
         assert not memory[RECORD].any()
         marked += 1
@@ -52,8 +52,8 @@ def test_marks_change_nothing_and_do_not_conflict_where_nothing_races(wide):
 
 
 def program_of(kernel, *args):
-    made, _, runtime = kernel.prepared(args, {})
-    return lower(made.kernel, runtime.options)
+    specialisation, _, runtime = kernel.prepared(args, {})
+    return lower(specialisation.kernel, runtime.options)
 
 
 def test_iterations_that_keep_to_their_elements_leave_no_marks():
@@ -76,7 +76,7 @@ def test_iterations_that_keep_to_their_elements_leave_no_marks():
                 x[i, j] = x[i, (j + 1) % 5] + x[(i + 1) % 4, j]
 
     assert watched(program_of(apart)) is None
-    made = watched(program_of(close))
-    assert len(made.sites) == 3
-    assert made.kinds == ("store", "load")
+    watching = watched(program_of(close))
+    assert len(watching.sites) == 3
+    assert watching.kinds == ("store", "load")
     assert len(watched(program_of(apart), everywhere=True).sites) > 3

@@ -78,3 +78,34 @@ def test_what_never_changes_is_neither_yielded_nor_carried():
 
 def test_random_programs_keep_their_meaning():
     fuzz(simplify, range(40))
+
+
+CHOSEN = """\
+%s = select %b, %x, %y : i32
+%r = if %b -> (i32) {
+  %0 = add %s, %y : i32
+  yield %0
+} else {
+  %1 = add %s, %x : i32
+  yield %1
+}
+%2 = add %r, %s : i32
+return %2
+"""
+
+CHOSEN_AFTER = """\
+%s = select %b, %x, %y : i32
+%r = if %b -> (i32) {
+  %0 = add %x, %y : i32
+  yield %0
+} else {
+  %1 = add %y, %x : i32
+  yield %1
+}
+%2 = add %r, %s : i32
+return %2
+"""
+
+
+def test_a_choice_by_the_condition_of_a_branch_is_known_in_it():
+    golden(simplify, HEAD, CHOSEN, CHOSEN_AFTER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ...ir.def_use import live_in
-from ...ir.derivatives import RULES
+from ...ir.ops import ARRAY_LOAD, ARRAY_STORE, ATOMIC, FOR, IF, LOAD, PLACE_WRITES, RETURN, WHILE
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import ArrayType, DType
 
@@ -54,46 +54,46 @@ class Activity:
 
     def touches(self, op: Op) -> bool:
         """Whether reversing an op does anything: it moves adjoints, or holds one that does."""
-        if op.name in ("store", "atomic"):
+        if op.opdef in PLACE_WRITES:
             return self.place(op.attrs["place"])
         if any(v in self for v in op.results):
             return True
-        if op.name == "array.store":
+        if op.opdef is ARRAY_STORE:
             return op.operands[0] in self
         return any(self.touches(inner) for region in op.regions for inner in region.ops)
 
     def _vary(self, op: Op, varied: _Reached) -> None:
         """What depends on an input if an operand does, or in any case."""
-        if op.name in ("load", "atomic"):
+        if op.opdef in (LOAD, ATOMIC):
             if self.place(op.attrs["place"]):
                 varied.start(v for v in op.results if is_real(v))
-        elif op.name == "array.store":
+        elif op.opdef is ARRAY_STORE:
             varied.step(op.operands[2], op.operands[0])
-        elif op.name == "array.load":
+        elif op.opdef is ARRAY_LOAD:
             if is_real(op.result):
                 varied.step(op.operands[0], op.result)
         elif op.regions:
             for values, targets in flows(op):
                 varied.steps(values, targets)
-        elif op.name in RULES and is_real(op.results[0]):
+        elif op.opdef.pulls and is_real(op.results[0]):
             for operand in _pulled(op):
                 varied.steps([operand] * len(op.results), op.results)
 
     def _use(self, op: Op, useful: _Reached) -> None:
         """What an output depends on if a result does, or in any case."""
-        if op.name in ("store", "atomic"):
+        if op.opdef in PLACE_WRITES:
             if self.place(op.attrs["place"]):
                 useful.start(v for v in op.operands[op.attrs["place"].rank :] if is_real(v))
-        elif op.name == "return":
+        elif op.opdef is RETURN:
             useful.start(v for v in op.operands if is_real(v))
-        elif op.name == "array.store":
+        elif op.opdef is ARRAY_STORE:
             useful.step(op.operands[0], op.operands[2])
-        elif op.name == "array.load":
+        elif op.opdef is ARRAY_LOAD:
             useful.step(op.result, op.operands[0])
         elif op.regions:
             for values, targets in flows(op):
                 useful.steps(targets, values)
-        elif op.name in RULES:
+        elif op.opdef.pulls:
             for operand in filter(is_real, _pulled(op)):
                 useful.step(op.results[0], operand)
 
@@ -127,19 +127,19 @@ class _Reached:
 
 def _pulled(op: Op) -> list[Value]:
     """The operands by which an op has derivatives."""
-    return [operand for operand, pull in zip(op.operands, RULES[op.name], strict=True) if pull is not None]
+    return [operand for operand, pull in zip(op.operands, op.opdef.pulls or (), strict=True) if pull is not None]
 
 
 def flows(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
     """Where a structured op hands values on: (values, what they become)."""
-    if op.name == "if":
+    if op.opdef is IF:
         return [(region.terminator.operands, op.results) for region in op.regions]
-    if op.name == "for":
+    if op.opdef is FOR:
         (body,) = op.regions
         args = body.args[1:]
         yields = body.terminator.operands
         return [(op.operands[2:], args), (yields, args), (yields, op.results), (op.operands[2:], op.results)]
-    if op.name == "while":
+    if op.opdef is WHILE:
         condition, body = op.regions
         passed = condition.terminator.operands[1:]
         return [

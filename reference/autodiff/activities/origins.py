@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ...ir.ops import ARRAY_STORE, ATOMIC, FOR, IF, LOAD, PARALLEL_FOR, PLACE_ACCESSES, WHILE
 from ...ir.structure import Op, Region, Value
 from .activity import flows
 
@@ -12,11 +13,11 @@ __all__ = ["Origins", "decides"]
 
 def decides(op: Op) -> Sequence[Value]:
     """The operands that decide which regions of a structured op run, and how often."""
-    if op.name == "for":
+    if op.opdef is FOR:
         return op.operands[:2]
-    if op.name in ("if", "parallel_for"):
+    if op.opdef in (IF, PARALLEL_FOR):
         return op.operands
-    return op.regions[0].terminator.operands[:1] if op.name == "while" else []
+    return op.regions[0].terminator.operands[:1] if op.opdef is WHILE else []
 
 
 class Origins:
@@ -53,13 +54,13 @@ class Origins:
         return loads
 
     def _op(self, op: Op) -> None:
-        if op.name in ("load", "atomic"):
+        if op.opdef in (LOAD, ATOMIC):
             self.loads.update((result, op) for result in op.results)
-        if op.name == "array.store":
+        if op.opdef is ARRAY_STORE:
             self.values.setdefault(op.operands[0], []).extend(op.operands[1:])
         elif not op.regions:
             self.values.update((result, [*op.operands]) for result in op.results)
-        if self._through_memory and op.name in ("load", "store", "atomic"):
+        if self._through_memory and op.opdef in PLACE_ACCESSES:
             place = op.attrs["place"]
             if op.opdef.reads:
                 self.values.update((result, [*op.operands, place.name]) for result in op.results)
@@ -68,6 +69,6 @@ class Origins:
         for sources, targets in flows(op):
             for source, target in zip(sources, targets, strict=True):
                 self.values.setdefault(target, []).append(source)
-        if op.name in ("for", "parallel_for"):
-            axes = op.regions[0].args if op.name == "parallel_for" else op.regions[0].args[:1]
+        if op.opdef in (FOR, PARALLEL_FOR):
+            axes = op.regions[0].args if op.opdef is PARALLEL_FOR else op.regions[0].args[:1]
             self.values.update((index, [*op.operands[2 * k : 2 * k + 2]]) for k, index in enumerate(axes))

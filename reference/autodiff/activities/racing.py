@@ -21,8 +21,10 @@ from itertools import combinations_with_replacement, product
 from types import MappingProxyType
 from typing import Final
 
+from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
+from ...ir.ops import ATOMIC, FOR, LOAD, PARALLEL_FOR, PLACE_ACCESSES, STORE
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from .activity import Activity
 
@@ -42,7 +44,7 @@ Node = tuple[str, Value]
 """A value, and whose it is: that of the iteration that makes the first access, of the other, or of both."""
 
 
-_WORDS: Final = {"store": "stores to", "load": "reads", "atomic": "updates"}
+_WORDS: Final = {STORE: "stores to", LOAD: "reads", ATOMIC: "updates"}
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,9 @@ class Access:
     """A load, store or atomic update that each iteration of a parallel loop makes.
 
     Attributes:
-        op: it.
+        op: the load, store or update.
         loop: the parallel loop.
-        inside: the sequential loops around it, outermost first.
+        inside: the sequential loops around the op, outermost first.
     """
 
     op: Op
@@ -61,6 +63,7 @@ class Access:
 
     @property
     def place(self) -> Place:
+        """The place that it accesses."""
         place: Place = self.op.attrs["place"]
         return place
 
@@ -82,18 +85,21 @@ class Races:
     """The pairs of accesses that race, if numbers are such.
 
     Args:
-        kernel: whose.
+        kernel: the kernel, which is not changed.
         names: of the places that are differentiated.
+        analyses: what is known of the kernel's body.
         aliases: of some places the name of another one that is the same memory.
 
     Attributes:
         pairs: the first of them writes. There are none in a kernel in which each iteration keeps to its own elements.
     """
 
-    def __init__(self, kernel: Kernel, names: Collection[str], aliases: Mapping[str, str] = DISTINCT) -> None:
+    def __init__(
+        self, kernel: Kernel, names: Collection[str], analyses: Analyses, aliases: Mapping[str, str] = DISTINCT
+    ) -> None:
         self._kernel, self._names, self._aliases = kernel, names, aliases
-        self._order = Order(kernel.body)
-        loops = [op for op in kernel.body.ops if op.name == "parallel_for"]
+        self._order = analyses.get(Order, kernel.body)
+        loops = [op for op in kernel.body.ops if op.opdef is PARALLEL_FOR]
         self.pairs = [pair for loop in loops for pair in self._pairs(loop)]
 
     @cached_property
@@ -124,7 +130,7 @@ class Races:
     def _told(self, access: Access) -> str:
         """What an access does, and at which indices."""
         indices = ", ".join(_spelled(*self._order.offset(index)) for index in access.indices) or "None"
-        return f"{_WORDS[access.op.name]} [{indices}]"
+        return f"{_WORDS[access.op.opdef]} [{indices}]"
 
     def _pairs(self, loop: Op) -> Iterator[Pair]:
         """Accesses of one memory that are a race if two iterations make them at one element, as they may."""
@@ -134,14 +140,14 @@ class Races:
                 memories.setdefault(self._memory(access), []).append(access)
         for accesses in memories.values():
             for one, other in self._near(accesses):
-                pair = (other, one) if one.op.name == "load" else (one, other)
+                pair = (other, one) if one.op.opdef is LOAD else (one, other)
                 if _Meeting(self._order, pair, None).is_certain() and self._matters(*pair):
                     yield pair
 
     def _near(self, accesses: list[Access]) -> Iterator[Pair]:
         """Pairs that conflict where they meet, but those of which a look at the indices tells that they never do."""
         forms = {access: [self._order.offset(index) for index in access.indices] for access in accesses}
-        alike: dict[tuple[int | None, ...], list[Access]] = {}  # many are to components, at indices that are numbers
+        alike: dict[tuple[int | None, ...], list[Access]] = {}  # accesses of components, at constant indices, are many
         for access in accesses:
             alike.setdefault(tuple(plus if base is None else None for base, plus in forms[access]), []).append(access)
         for one, other in combinations_with_replacement(alike, 2):
@@ -154,7 +160,7 @@ class Races:
 
     def _matters(self, one: Access, other: Access) -> bool:
         """Whether a derivative depends on which access comes first."""
-        if other.op.name == "load":
+        if other.op.opdef is LOAD:
             return other.op.result in self._activity and not self._own(other)
         return any(value in self._activity for access in (one, other) for value in access.op.operands)
 
@@ -162,7 +168,7 @@ class Races:
         """Whether the iteration itself has stored to the element before: then stores are what may race."""
         spots, order = self._order.spots, self._order
         return any(
-            store.op.name == "store"
+            store.op.opdef is STORE
             and self._memory(store) == self._memory(load)
             and spots[store.op].number < spots[load.op].number
             and store.inside == load.inside[: len(store.inside)]
@@ -174,15 +180,15 @@ class Races:
 def _each(loop: Op, region: Region, inside: tuple[Op, ...]) -> Iterator[Access]:
     """What each iteration accesses, as far as loops inside it run."""
     for op in region.ops:
-        if op.name in ("load", "store", "atomic"):
+        if op.opdef in PLACE_ACCESSES:
             yield Access(op, loop, inside)
-        elif op.name == "for":
+        elif op.opdef is FOR:
             yield from _each(loop, op.regions[0], (*inside, op))
 
 
 def _may_conflict(one: Access, other: Access) -> bool:
     """Whether two iterations may not make these accesses at one element."""
-    return {one.op.name, other.op.name} not in ({"load"}, {"atomic"})
+    return one.op.opdef is not other.op.opdef or one.op.opdef is STORE
 
 
 def _keep_apart(one: Access, other: Access, forms: Mapping[Access, list[Form]]) -> bool:
@@ -217,6 +223,7 @@ class _Meeting:
         self._ranges: dict[Node, tuple[int, int] | None] = {}
 
     def is_certain(self) -> bool:
+        """Whether there are two different iterations that access the same element, for certain."""
         one, other = self._pair
         if not (self._run(one, "one") and self._run(other, "other")):
             return False
@@ -231,8 +238,8 @@ class _Meeting:
         base, plus = self._order.offset(value)
         if base is None:
             return plus
-        known = None if self._number is None else self._number(base)
-        return None if known is None else known + plus
+        number = None if self._number is None else self._number(base)
+        return None if number is None else number + plus
 
     def _run(self, access: Access, who: str) -> bool:
         """Note the ranges of the loops around an access; False if they are not known."""
@@ -249,9 +256,9 @@ class _Meeting:
 
     def _form(self, value: Value, who: str) -> tuple[Node | None, int] | None:
         """An index as a variable plus a number; the variable None is 0. None if it is neither."""
-        known = self._known(value)
-        if known is not None:
-            return None, known
+        number = self._known(value)
+        if number is not None:
+            return None, number
         base, plus = self._order.offset(value)
         assert base is not None
         if (who, base) in self._ranges:
@@ -288,7 +295,7 @@ class _Meeting:
                 continue
             root, plus = self._root(node)
             if node[0] == "both" and self._number is not None and (root in tied or root is None):
-                return None  # a value from before the loop is what it is: nothing may be asked of it
+                return None  # the value of something from before the loop is not known: no equation holds for certain
             bounds = self._ranges.get(node)
             if bounds is not None:
                 low, high = ranges.get(root) or (bounds[0] - plus, bounds[1] - plus)

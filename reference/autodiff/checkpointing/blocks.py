@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ...ir.builder import Builder
+from ...ir.ops import FOR, IF, WHILE
 from ...ir.structure import Op, Region, Value
 from ...ir.types import ArrayType, i64
 from ..emission.backward import Backward, Flow
@@ -70,11 +71,11 @@ class Blocks:
     ) -> Counters:
         """How deep the stacks of each loop in an op outside loops, with these checkpointed loops, have to be."""
         counts = dict(counters)
-        if any(loop.counted or loop.op.name == "while" for loop in loops) or op.name == "if":
+        if any(loop.counted or loop.op.opdef is WHILE for loop in loops) or op.opdef is IF:
             sweep = self._sweep(row, None, self, replays=False)
             sweep.op(op, on_copies(self.b, op, names), counts, None)
         for loop in loops:
-            if loop.op.name == "while":
+            if loop.op.opdef is WHILE:
                 self.sites[loop.op].trips = counts[loop.op]
         # a branch is taken in each iteration of a block at most
         for one in (one for loop in loops for one in loop.all()):
@@ -85,7 +86,7 @@ class Blocks:
     def count(self, sweep: Sweep, op: Op, names: Names, counters: Counters) -> None:
         """Count a loop's iterations, and for the loops inside the most that one block runs."""
         loop = self.sites[op].plan
-        if op.name == "while":
+        if op.opdef is WHILE:
             counts = dict(counters)
             sweep.while_(op, on_copies(self.b, op, names) if loop.counted else names, counts)
             counters[op] = counts[op]
@@ -93,12 +94,12 @@ class Blocks:
                 counters.update((one, counts[one]) for one in loop.entries if one in counts)
         if loop.counted:
             self._count_blocks(sweep, self.sites[op], names, counters)
-        elif op.name == "for":
+        elif op.opdef is FOR:
             sweep.for_(op, names, counters)
 
     def _count_blocks(self, sweep: Sweep, site: Site, names: Names, counters: Counters) -> None:
         loop = site.plan
-        course = self._course(site, names, counters[loop.op] if loop.op.name == "while" else None)
+        course = self._course(site, names, counters[loop.op] if loop.op.opdef is WHILE else None)
         args = [Value(dtype) for dtype in loop.state]
         most = [Value(i64) for _ in loop.inner]
         body = Region([Value(i64), *args, *most])
@@ -154,7 +155,7 @@ class Blocks:
         """Sweep a loop up to its last block, which saves. The loop's own counter becomes that of its snapshots."""
         site = self.sites[op]
         loop = site.plan
-        inside_another = op.name == "while" and site.trips is None
+        inside_another = op.opdef is WHILE and site.trips is None
         course = self._course(site, names, self._trips_ahead(op, names, counters) if inside_another else site.trips)
         zero, one = counter(self.b), counter(self.b, 1)
         values = self._initial(loop, names, counters)
@@ -250,7 +251,7 @@ class Blocks:
     def _course(self, site: Site, names: Names, trips: Value | None) -> Course:
         """Where the blocks of a loop are."""
         op, size = site.plan.op, site.plan.block
-        first = mapped(names, op.operands[0]) if op.name == "for" else counter(self.b)
+        first = mapped(names, op.operands[0]) if op.opdef is FOR else counter(self.b)
         if trips is None:
             trips = trip_count(self.b, first, mapped(names, op.operands[1]))
         blocks = self.b.emit("floordiv", self.b.add(trips, counter(self.b, size - 1)), counter(self.b, size))
@@ -272,7 +273,7 @@ class Blocks:
         local: Names = scoped(course.names)
         for value, arg in zip(loop.args, args, strict=False):
             local[value], arg.name = arg, value.name
-        if loop.op.name == "for":
+        if loop.op.opdef is FOR:
             index.name = loop.source.args[0].name
             local[loop.source.args[0]] = index
         with b.into(body):

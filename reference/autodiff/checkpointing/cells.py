@@ -13,14 +13,13 @@ from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
+from ...ir.ops import ATOMIC, LOAD, PARALLEL_FOR, PLACE_ACCESSES, PLACE_WRITES
 from ...ir.structure import Op, Place, Region, Value
 from ...transforms.rewriting.rewrite import clone_op
 from ..emission.state import Names, scoped
 from .slabs import Slab, slab_of
 
 __all__ = ["Cell", "cells_of"]
-
-_ACCESSES = ("load", "store", "atomic")
 
 _Index = Value | tuple[Value | None, int]
 """An index, or what it is more than."""
@@ -31,8 +30,8 @@ class Cell:
     """An element of memory that is the same in all iterations of a loop.
 
     Attributes:
-        place, indices: which.
-        ops: what computes the indices inside the loop, of values from around it.
+        place: the memory; `indices`: of the element, one per axis.
+        ops: the ops inside the loop that compute the indices, from values from around the loop.
     """
 
     place: Place
@@ -45,11 +44,11 @@ class Cell:
         return 1
 
     def save(self, b: Builder, names: Names, stack: Value, slot: Value) -> None:
-        """Copy it to a slot of a stack."""
+        """Copy the element to a slot of a stack."""
         b.put(stack, slot, b.load(self.place, self._at(b, names)))
 
     def restore(self, b: Builder, names: Names, stack: Value, slot: Value) -> None:
-        """Copy it back."""
+        """Copy the element back from a slot of a stack."""
         b.store(self.place, self._at(b, names), b.get(stack, slot))
 
     def _at(self, b: Builder, names: Names) -> list[Value]:
@@ -66,11 +65,11 @@ def cells_of(
     `trips` is how often the loop runs, if that is a number. AdstackDataAccessError if a snapshot can't hold them.
     """
     body = list(source.walk())
-    writes = [op for op in body[body.index(loop) :] if op.name in ("store", "atomic")]
+    writes = [op for op in body[body.index(loop) :] if op.opdef in PLACE_WRITES]
     changed = {op.attrs["place"].name for op in writes} & {*replayed}
     touching: dict[str, list[Op]] = {}
     for op in loop.regions[-1].walk():
-        if op.name in _ACCESSES and op.attrs["place"].name in changed:
+        if op.opdef in PLACE_ACCESSES and op.attrs["place"].name in changed:
             touching.setdefault(op.attrs["place"].name, []).append(op)
     cells: list[Cell | Slab] = []
     for ops in touching.values():
@@ -99,7 +98,7 @@ def _alone(order: Order, loop: Op, touching: Sequence[Op]) -> list[Cell | Slab] 
         ops = _slice(indices, inside, loop)
         if ops is None or op not in always:
             return op, "which element it is changes from trip to trip" if ops is None else "not every trip touches it"
-        if op.name == "atomic" and _is_shared(order, op):
+        if op.opdef is ATOMIC and _is_shared(order, op):
             return op, "other threads update the same element"
         cells[key] = Cell(op.attrs["place"], tuple(indices), ops)
     return list(cells.values())
@@ -119,7 +118,7 @@ def _slice(indices: Sequence[Value], inside: dict[Value, Op], loop: Op) -> tuple
     while work:
         value = work.pop()
         maker = inside.get(value)
-        if value in trips or (maker is not None and (maker.regions or not maker.opdef.pure or maker.name == "load")):
+        if value in trips or (maker is not None and (maker.regions or not maker.opdef.pure or maker.opdef is LOAD)):
             return None
         if maker is not None and maker not in ops:
             ops.add(maker)
@@ -129,7 +128,7 @@ def _slice(indices: Sequence[Value], inside: dict[Value, Op], loop: Op) -> tuple
 
 def _is_shared(order: Order, op: Op) -> bool:
     """Whether several iterations of a parallel loop may update the same element."""
-    lanes = [a for loop in order.spots[op].loops if loop.name == "parallel_for" for a in loop.regions[0].args]
+    lanes = [a for loop in order.spots[op].loops if loop.opdef is PARALLEL_FOR for a in loop.regions[0].args]
     own = {order.offset(v)[0] for v in op.operands[: op.attrs["place"].rank]}
     return any(lane not in own for lane in lanes)
 
@@ -139,7 +138,7 @@ def _refused(op: Op, why: str, more: str) -> AdstackDataAccessError:
     name = place.label or place.name
     return AdstackDataAccessError(
         f"This loop can't be checkpointed: to run again it needs {name} as it was, "
-        f"which it {'reads' if op.name == 'load' else 'writes'} here, and {why}: "
+        f"which it {'reads' if op.opdef is LOAD else 'writes'} here, and {why}: "
         f"a snapshot would hold all elements of {name} that trips may touch, and {more}",
         loc=op.loc if op.loc.line else None,
         do="raise the memory limit of adstacks, or carry the value in a local variable of the loop",

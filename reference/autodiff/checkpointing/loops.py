@@ -14,6 +14,7 @@ from ...analysis.manager import Analyses
 from ...errors import AdstackDataAccessError
 from ...ir.builder import Builder
 from ...ir.def_use import live_in
+from ...ir.ops import ARRAY_LOAD, ARRAY_STORE, FOR, IF, SERIAL_LOOPS, WHILE
 from ...ir.structure import Kernel, Op, Region, Value
 from ...ir.types import ArrayType, DType, StackType, i64
 from ...transforms.rewriting.options import DEFAULT
@@ -120,7 +121,7 @@ class CheckpointedLoop:
     @property
     def args(self) -> list[Value]:
         """The carried values in an iteration."""
-        return self.source.args[1:] if self.op.name == "for" else self.source.args
+        return self.source.args[1:] if self.op.opdef is FOR else self.source.args
 
     @property
     def state(self) -> list[DType]:
@@ -130,7 +131,7 @@ class CheckpointedLoop:
     @property
     def initial(self) -> Sequence[Value]:
         """The carried values before the first iteration."""
-        return self.op.operands[2:] if self.op.name == "for" else self.op.operands
+        return self.op.operands[2:] if self.op.opdef is FOR else self.op.operands
 
     def used_arrays(self) -> list[Value]:
         """The local arrays from around it."""
@@ -222,13 +223,13 @@ def _right_inside(region: Region) -> Iterator[Op]:
     """The ops of a region, without those in loops inside it."""
     for op in region.ops:
         yield op
-        for side in op.regions if op.name == "if" else ():
+        for side in op.regions if op.opdef is IF else ():
             yield from _right_inside(side)
 
 
 def _trips_of(op: Op, numbers: Mapping[Value, int]) -> int | None:
     """How often a `for` from a number to a number runs."""
-    if op.name == "while":
+    if op.opdef is WHILE:
         return None
     lo, hi = (numbers.get(v) for v in op.operands[:2])
     return None if lo is None or hi is None else max(0, hi - lo)
@@ -244,9 +245,9 @@ def _check(loop: CheckpointedLoop, context: CheckpointContext, *, serial: bool) 
 
 def outermost_loops(op: Op) -> Iterator[tuple[Op, list[Region]]]:
     """The loops in an op outside loops that are in no other loop, each with the branches around it."""
-    if op.name in ("for", "while"):
+    if op.opdef in SERIAL_LOOPS:
         yield op, []
-    elif op.name == "if":
+    elif op.opdef is IF:
         for region in op.regions:
             for inner in region.ops:
                 for loop, around in outermost_loops(inner):
@@ -299,12 +300,10 @@ def _living(loop: CheckpointedLoop, context: CheckpointContext) -> tuple[tuple[i
     dce(scratch, DEFAULT)
     left = set(trial.regions[0].args)
     carried = tuple(k for k in range(len(loop.state)) if args[k] in left)
-    handles = {name: {op.operands[0] for op in trial.regions[0].walk() if op.name == name} for name in _ARRAYS}
+    accesses = [op for op in trial.regions[0].walk() if op.opdef in (ARRAY_LOAD, ARRAY_STORE)]
+    loaded, stored = ({op.operands[0] for op in accesses if op.opdef is row} for row in (ARRAY_LOAD, ARRAY_STORE))
     scratch.erase()  # its ops use values of the kernel
-    return carried, handles["array.load"], handles["array.store"]
-
-
-_ARRAYS = ("array.load", "array.store")
+    return carried, loaded, stored
 
 
 def _trial(loop: CheckpointedLoop, context: CheckpointContext, scratch: Region) -> Op:
@@ -317,12 +316,12 @@ def _trial(loop: CheckpointedLoop, context: CheckpointContext, scratch: Region) 
     sweep = Sweep(b, context.saves, stacks, replayed=context.replayed, row=row)
     args = [Value(dtype) for dtype in loop.state]
     counts = [Value(i64) for _ in loop.inner]
-    index = Value(loop.source.args[0].type if loop.op.name == "for" else i64)
+    index = Value(loop.source.args[0].type if loop.op.opdef is FOR else i64)
     first = b.const(0, index.dtype)
     body = Region([index, *args, *counts])
     names: Names = scoped({})
     names.update(zip(loop.args, args, strict=False))
-    if loop.op.name == "for":
+    if loop.op.opdef is FOR:
         names[loop.source.args[0]] = index
     with b.into(body):
         run_iteration(sweep, loop, names, args, counts, trips_before(b, first, index))
@@ -356,4 +355,4 @@ def _stored_later(kernel: Kernel, loop: Op, array: Value) -> bool:
     """Whether a local array is written after a loop, in program order."""
     order = list(kernel.body.walk())
     behind = order[order.index(loop) + 1 :]
-    return any(op.name == "array.store" and op.operands[0] is array for op in behind)
+    return any(op.opdef is ARRAY_STORE and op.operands[0] is array for op in behind)

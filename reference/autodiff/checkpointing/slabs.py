@@ -14,6 +14,7 @@ from typing import Final
 
 from ...analysis.order import Order
 from ...ir.builder import Builder
+from ...ir.ops import PARALLEL_FOR, PLACE_WRITES
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import i64, u1
 from ..emission.state import Names, counter
@@ -43,11 +44,11 @@ class Slab:
         return prod(extent for extent in free if extent is not None)
 
     def save(self, b: Builder, names: Names, stack: Value, slot: Value) -> None:
-        """Copy it to a slot of a stack."""
+        """Copy the elements to a slot of a stack."""
         self._copy(b, names, stack, slot, restore=False)
 
     def restore(self, b: Builder, names: Names, stack: Value, slot: Value) -> None:
-        """Copy it back."""
+        """Copy the elements back from a slot of a stack."""
         self._copy(b, names, stack, slot, restore=True)
 
     def _copy(self, b: Builder, names: Names, stack: Value, slot: Value, *, restore: bool) -> None:
@@ -84,7 +85,7 @@ class Slab:
         return b.add(b.cast(names.get(base, base), i64), counter(b, shift))
 
     def _indices(self, b: Builder, at: Sequence[Value | None], element: Value) -> list[Value]:
-        """Those of an element, by its number: the last axis runs fastest."""
+        """The indices of an element, from its number in row-major order."""
         indices: list[Value] = []
         for extent, index in zip(reversed(self.place.shape), reversed(at), strict=True):
             if index is None:
@@ -127,9 +128,9 @@ def _fixed(order: Order, indices: Sequence[Value], inside: Collection[Value]) ->
 
 def _is_own(order: Order, loop: Op, place: Place, fixed: Sequence[tuple[Value, int] | None]) -> bool:
     """Whether no other parallel iteration stores to elements at these indices."""
-    parallel = [one for one in order.spots[loop].loops if one.name == "parallel_for"]
+    parallel = [one for one in order.spots[loop].loops if one.opdef is PARALLEL_FOR]
     lanes = [lane for one in parallel for lane in one.regions[0].args]
-    writes = [op for one in parallel for op in one.regions[0].walk() if op.name in ("store", "atomic")]
+    writes = [op for one in parallel for op in one.regions[0].walk() if op.opdef in PLACE_WRITES]
     writes = [op for op in writes if op.attrs["place"].name == place.name]
     forms = [None if at is None else _moved(order.offset(at[0]), at[1]) for at in fixed]
     return all(

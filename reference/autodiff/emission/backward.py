@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...ir.builder import Builder
-from ...ir.derivatives import RULES, Saved
+from ...ir.opdef import OpDef
+from ...ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, ATOMIC, FOR, IF, LOAD, SERIAL_LOOPS, STORE, WHILE
+from ...ir.pulls import Saved
+from ...ir.scalar_ops import ABS, ADD, ATAN, CAST, COS, MAX, MIN, NEG, SELECT, SIN, SUB, TANH
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import ArrayType, i64
 from ...transforms.math.num import Num
@@ -72,12 +75,12 @@ class Backward:
         self.overwritten, self.blocks = overwritten, blocks
         self.adjoints = Adjoints(b)
         self.arrays: dict[Value, Value] = {}
-        self._memory: dict[str, Callable[[Op, Names], None]] = {
-            "load": self._load,
-            "store": self._store,
-            "atomic": self._atomic,
-            "array.load": self._array_load,
-            "array.store": self._array_store,
+        self._memory: dict[OpDef, Callable[[Op, Names], None]] = {
+            LOAD: self._load,
+            STORE: self._store,
+            ATOMIC: self._atomic,
+            ARRAY_LOAD: self._array_load,
+            ARRAY_STORE: self._array_store,
         }
 
     def region(self, region: Region, names: Names, counters: Counters, index: Value | None = None) -> None:
@@ -99,7 +102,7 @@ class Backward:
 
     def _recompute(self, op: Op, names: Names) -> None:
         """Recompute the results of an op; of a `for` its trip count."""
-        if op.name == "for":
+        if op.opdef is FOR:
             lo, hi = (self._now(names, v) for v in op.operands[:2])
             names[self.saves.trips[op]] = trip_count(self.b, lo, hi)
         else:
@@ -108,19 +111,19 @@ class Backward:
     def open_arrays(self, region: Region) -> None:
         """The adjoints of the local arrays that the region makes."""
         for op in region.ops:
-            if op.name == "array.alloc" and op.result in self.activity:
+            if op.opdef is ARRAY_ALLOC and op.result in self.activity:
                 array = op.result.type
                 assert isinstance(array, ArrayType)
                 self.arrays[op.result] = self.b.array(array.dtype, array.length)
 
     def op(self, op: Op, names: Names, counters: Counters, index: Value | None) -> None:
         """Reverse one op; inside a loop, `index` is the slot of its saved values."""
-        if op.name == "if":
+        if op.opdef is IF:
             self._if(op, names, counters, index)
-        elif op.name in ("for", "while"):
+        elif op.opdef in SERIAL_LOOPS:
             self._loop(op, names, counters)
         else:
-            rule = self._memory.get(op.name)
+            rule = self._memory.get(op.opdef)
             if rule is not None:
                 rule(op, names)
             else:
@@ -129,14 +132,14 @@ class Backward:
     # ---- scalars
 
     def _scalar(self, op: Op, names: Names) -> None:
-        row = RULES.get(op.name)
-        if row is None or not op.results:
+        pulls = op.opdef.pulls
+        if not pulls or not op.results:
             return
         adjoint = self.adjoints.take(op.results[0])
         if adjoint is None:
             return
         named = dict(zip("xyz", op.operands, strict=False), r=op.results[0])
-        for operand, pull in zip(op.operands, row, strict=True):
+        for operand, pull in zip(op.operands, pulls, strict=True):
             if pull is not None and operand in self.activity:
                 saved = Saved(**{letter: Num(self.b, self._now(names, named[letter])) for letter in pull.needs})
                 change = pull.map(Num(self.b, adjoint), saved)
@@ -145,10 +148,10 @@ class Backward:
     def _pass_on(self, op: Op, operand: Value, adjoint: Value, change: Value) -> None:
         """Add to the adjoint of an operand; where nothing is connected nothing comes of an infinite derivative."""
         loose = self.adjoints.is_loose(adjoint)
-        if loose and op.name not in _BOUNDED:
+        if loose and op.opdef not in _BOUNDED:
             none = self.b.eq(adjoint, self.b.const(0.0, adjoint.dtype))
             change = self.b.select(none, self.b.const(0.0, change.dtype), change)
-        self.adjoints.add(operand, change, loose=loose or op.name in _CHOOSING)
+        self.adjoints.add(operand, change, loose=loose or op.opdef in _CHOOSING)
 
     @staticmethod
     def _now(names: Names, value: Value) -> Value:
@@ -256,7 +259,7 @@ class Backward:
 
     def _loop(self, op: Op, names: Names, counters: Counters) -> None:
         """A loop, by a `for` that counts its trip count down."""
-        initials = op.operands[2:] if op.name == "for" else op.operands
+        initials = op.operands[2:] if op.opdef is FOR else op.operands
         flow, initial = self._taken(op)
         if self.blocks is not None and op in self.blocks:
             adjoints = self.blocks.backward(self, op, flow, initial, names, counters)
@@ -273,7 +276,7 @@ class Backward:
     def _taken(self, op: Op) -> tuple[Flow, list[Value]]:
         """What goes through a reversed loop, and the adjoints that it starts with."""
         source = op.regions[-1]
-        first = 1 if op.name == "for" else 0
+        first = 1 if op.opdef is FOR else 0
         carried = [k for k, a in enumerate(source.args[first:]) if a in self.activity or op.results[k] in self.activity]
         around = self.activity.live_in(source)
         seeds = [self.adjoints.take_or_zero(op.results[k]) for k in carried]
@@ -312,14 +315,14 @@ class Backward:
     ) -> None:
         carried, around, inner = flow.carried, flow.around, self.saves.counters_in(op)
         source = op.regions[-1]
-        first = 1 if op.name == "for" else 0
+        first = 1 if op.opdef is FOR else 0
         done, *rest = body.args
         sums = rest[len(carried) : len(carried) + len(around)]
         local, state = scoped(names), dict(counters)
         state.update(zip(inner, rest[len(carried) + len(around) :], strict=True))
         left = self.b.sub(span[1], done)
         slot = self.b.sub(left, counter(self.b, 1))
-        if op.name == "for":
+        if op.opdef is FOR:
             lo = self._now(names, op.operands[0])
             iteration = slot if span[0] is None else self.b.add(span[0], slot)
             local[source.args[0]] = self.b.add(lo, self.b.cast(iteration, lo.dtype))
@@ -336,14 +339,14 @@ class Backward:
         self.b.yield_(*new, *totals, *(state[loop] for loop in inner))
 
 
-_CHOOSING = frozenset({"select", "max", "min", "abs"})
+_CHOOSING = frozenset({SELECT, MAX, MIN, ABS})
 """Of the operands of these some may get nothing."""
 
-_BOUNDED = _CHOOSING | {"add", "sub", "neg", "cast", "sin", "cos", "tanh", "atan"}
+_BOUNDED = _CHOOSING | {ADD, SUB, NEG, CAST, SIN, COS, TANH, ATAN}
 """Operations whose derivative is finite, whatever their operands."""
 
 
 def _may_disconnect(body: Region) -> bool:
     """Whether an adjoint that goes through this loop body backwards may come out as nothing."""
-    parting = _CHOOSING | {"if", "for", "while", "store", "atomic", "array.store"}
-    return any(op.name in parting for op in body.walk())
+    parting = _CHOOSING | {IF, FOR, WHILE, STORE, ATOMIC, ARRAY_STORE}
+    return any(op.opdef in parting for op in body.walk())

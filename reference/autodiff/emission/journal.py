@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.builder import Builder
+from ...ir.ops import ATOMIC, LOAD, PARALLEL_FOR, PLACE_WRITES, RANDOM, SERIAL_LOOPS
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...ir.types import i64
 from .state import counter
@@ -57,7 +58,7 @@ class _Planner:
     def __init__(self, source: Kernel) -> None:
         self.logs: dict[Op, Log] = {}
         self.sheets: dict[tuple[Op | None, Op | None], int] = {}
-        self._written = {op.attrs["place"].name for op in source.body.walk() if op.name in ("store", "atomic")}
+        self._written = {op.attrs["place"].name for op in source.body.walk() if op.opdef in PLACE_WRITES}
         self._note(source.body, None, None)
 
     def _note(self, region: Region, parallel: Op | None, loop: Op | None) -> None:
@@ -67,16 +68,16 @@ class _Planner:
                 place = Place(f"journal.{len(self.logs)}", op.result.dtype, (None, None), "ndarray")
                 self.logs[op] = Log(place, sheet, _described(op))
             for inner in op.regions:
-                if op.name == "parallel_for":
+                if op.opdef is PARALLEL_FOR:
                     self._note(inner, op, None)
                 else:
-                    self._note(inner, parallel, op if op.name in ("for", "while") else loop)
+                    self._note(inner, parallel, op if op.opdef in SERIAL_LOOPS else loop)
 
     def _is_logged(self, op: Op) -> bool:
         """Whether its value is gone after the launch, and any op uses it."""
         if not op.results or not op.results[0].uses:
             return False
-        return op.name in ("random", "atomic") or (op.name == "load" and op.attrs["place"].name in self._written)
+        return op.opdef in (RANDOM, ATOMIC) or (op.opdef is LOAD and op.attrs["place"].name in self._written)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir.builder import Builder
+from ...ir.ops import WHILE, YIELD
 from ...ir.structure import Op, Region, Value
 from ...transforms.rewriting.rewrite import Renaming, clone_op
 
@@ -24,7 +25,7 @@ def rotate(region: Region) -> None:
     for op in region.ops:
         for inner in op.regions:
             rotate(inner)
-        if op.name == "while" and not _plain(op):
+        if op.opdef is WHILE and not _plain(op):
             ops += _rotated(op)
         else:
             ops.append(op)
@@ -47,7 +48,7 @@ def _rotated(op: Op) -> list[Op]:
     b.yield_(*args[:1], *args)
     again = _copied(condition, body.terminator.operands, body)
     # the old terminator of the body stands before the copied ops: it goes
-    body.keep(lambda o: o.name != "yield")
+    body.keep(lambda o: o.opdef is not YIELD)
     condition.erase()
     with b.into(body):
         b.yield_(*again)

@@ -57,6 +57,7 @@ class Adjoints:
         return self._sums.pop(value, None)
 
     def take_or_zero(self, value: Value) -> Value:
+        """The adjoint of a value whose definition is being reversed; a constant 0 for a true zero."""
         adjoint = self.take(value)
         return self.zero(value) if adjoint is None else adjoint
 

@@ -11,6 +11,20 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from ...ir.builder import Builder
+from ...ir.ops import (
+    ARRAY_LOAD,
+    ARRAY_STORE,
+    ASSERT,
+    ATOMIC,
+    FOR,
+    IF,
+    PARALLEL_FOR,
+    PLACE_WRITES,
+    PRINT,
+    RANDOM,
+    SERIAL_LOOPS,
+    STORE,
+)
 from ...ir.structure import Op, Region, Value
 from ...ir.types import ArrayType, DType, i64
 from ...transforms.rewriting.rewrite import clone_op
@@ -21,7 +35,7 @@ from .trips import trip_count, trips_before
 
 __all__ = ["Sweep", "SweptLoops", "copy_array", "on_copies"]
 
-_SKIPPED = frozenset({"store", "print", "assert"})
+_SKIPPED = frozenset({STORE, PRINT, ASSERT})
 
 
 class SweptLoops(Protocol):
@@ -114,20 +128,20 @@ class Sweep:
         """One op; inside a loop, `index` is the slot of its saved values."""
         if self.row is not None and op in self.row.journal.logs:
             names[op.result] = self.row.read(self.b, op, self.iteration)
-        elif op.name in ("store", "atomic") and op.attrs["place"].name in self.replayed:
+        elif op.opdef in PLACE_WRITES and op.attrs["place"].name in self.replayed:
             self._repeat(op, names)
-        elif op.name in _SKIPPED:
-            if self.temps and op.name == "store" and op.attrs["place"].kind == "temp":
+        elif op.opdef in _SKIPPED:
+            if self.temps and op.opdef is STORE and op.attrs["place"].kind == "temp":
                 self._clone(op, names)
-        elif op.name == "atomic":
+        elif op.opdef is ATOMIC:
             self._atomic(op, names)
-        elif op.name == "if":
+        elif op.opdef is IF:
             self._if(op, names, counters, index)
-        elif op.name in ("for", "while"):
+        elif op.opdef in SERIAL_LOOPS:
             self._loop(op, names, counters)
-        elif op.name == "random":
+        elif op.opdef is RANDOM:
             self._lose(op, names)
-        elif op.name != "parallel_for":
+        elif op.opdef is not PARALLEL_FOR:
             self._clone(op, names)
 
     def _clone(self, op: Op, names: Names) -> None:
@@ -184,7 +198,7 @@ class Sweep:
         for region in op.regions:
             saved += self.saves.saved(region)
             for inner in region.ops:
-                if inner.name == "if":
+                if inner.opdef is IF:
                     saved += self._outside_loops(inner)
         return [v for v in saved if isinstance(v.type, DType)]
 
@@ -194,7 +208,7 @@ class Sweep:
                 self.blocks.count(self, op, names, counters)
             else:
                 self.blocks.forward(op, names, counters)
-        elif op.name == "for":
+        elif op.opdef is FOR:
             self.for_(op, names, counters)
         else:
             self.while_(op, names, counters)
@@ -269,10 +283,10 @@ class Sweep:
 def on_copies(b: Builder, op: Op, names: Names) -> Names:
     """Names in which an op can run an extra time before: local arrays that it reads and writes are copies."""
     inside = list(Region(ops=[op]).walk())
-    used = {name: {o.operands[0] for o in inside if o.name == name} for name in ("array.load", "array.store")}
+    loaded = {o.operands[0] for o in inside if o.opdef is ARRAY_LOAD}
     local = scoped(names)
-    for array in (o.operands[0] for o in inside if o.name == "array.store"):
-        if array in used["array.load"] and array in names and array not in local.maps[0]:
+    for array in (o.operands[0] for o in inside if o.opdef is ARRAY_STORE):
+        if array in loaded and array in names and array not in local.maps[0]:
             assert isinstance(array.type, ArrayType)
             local[array] = b.array(array.type.dtype, array.type.length)
             copy_array(b, names[array], local[array], array.type.length)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from ...ir.ops import LOAD, PLACE_WRITES, SERIAL_LOOPS
 from ...ir.structure import Kernel, Op, Place, Region
 from ...transforms.rewriting.rewrite import clone_kernel
 
@@ -54,17 +55,17 @@ class _Walk:
             self._op(op, around)
 
     def _op(self, op: Op, around: frozenset[str]) -> None:
-        if op.name == "load":
+        if op.opdef is LOAD:
             name = op.attrs["place"].name
             if name not in self.written and name not in around:
                 self.early.append(op)
-        elif op.name in ("store", "atomic"):
+        elif op.opdef in PLACE_WRITES:
             self.written.add(op.attrs["place"].name)
-        if op.name in ("for", "while"):
+        if op.opdef in SERIAL_LOOPS:
             around |= {name for region in op.regions for name in _writes(region)}
         for region in op.regions:
             self.region(region, around)
 
 
 def _writes(region: Region) -> set[str]:
-    return {op.attrs["place"].name for op in region.walk() if op.name in ("store", "atomic")}
+    return {op.attrs["place"].name for op in region.walk() if op.opdef in PLACE_WRITES}

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
+from ...ir.ops import ATOMIC, FOR, PARALLEL_FOR, PLACE_WRITES, RANDOM
 from ...ir.structure import Kernel, Op, Region, Value
 
 __all__ = [
@@ -27,9 +28,18 @@ __all__ = [
 
 
 def overwritten(body: Region, repeated: list[Op], analyses: Analyses) -> Iterator[tuple[Op, Op]]:
-    """(load, write) of these loads and the writes whose value they may see though it is not of their time."""
+    """The loads that may see a later value of their element when the reverse pass repeats them.
+
+    Args:
+        body: of the kernel.
+        repeated: loads of it that the reverse pass repeats after the launch.
+        analyses: what is known of the body.
+
+    Yields:
+        (load, write) for each such load and each write that may come after it.
+    """
     order = analyses.get(Order, body)
-    writes = [op for op in body.walk() if op.name in ("store", "atomic")]
+    writes = [op for op in body.walk() if op.opdef in PLACE_WRITES]
     for load in repeated:
         for write in writes:
             if same_memory(load, write) and not stays(order, load, write):
@@ -43,7 +53,7 @@ def refuse_overwritten(pairs: Iterable[tuple[Op, Op]]) -> None:
 
 
 def same_memory(load: Op, write: Op) -> bool:
-    """Array arguments may be the same array."""
+    """Whether two accesses may be of the same memory: two array arguments of one type and role may be one array."""
     a, b = load.attrs["place"], write.attrs["place"]
     if a.name == b.name:
         return True
@@ -59,7 +69,7 @@ def stays(order: Order, load: Op, write: Op) -> bool:
     """Whether the write never changes, after the load, the element that the load read."""
     here, there = order.spots[load], order.spots[write]
     shared = [loop for loop in here.loops if loop in there.loops]
-    serial = [loop for loop in shared if loop.name != "parallel_for"]
+    serial = [loop for loop in shared if loop.opdef is not PARALLEL_FOR]
     earlier = there.number < here.number
     if earlier and not serial:
         return True
@@ -94,7 +104,7 @@ def _apart(order: Order, read: Value, written: Value, loops: tuple[list[Op], lis
         return a != b and not any(s in order.varies.get(base, ()) for s in repeats)
     if loop not in shared:
         return False
-    if loop.name == "parallel_for":
+    if loop.opdef is PARALLEL_FOR:
         return a != b
     if _starts_anew(loop, loops):
         return False
@@ -121,7 +131,7 @@ def _behind(order: Order, read: Value, written: Value, loops: tuple[list[Op], li
     if base is None or other is None:
         return False
     inner, outer = order.indices.get(base), order.indices.get(other)
-    if inner is None or inner.name != "for" or outer is None or outer.name != "for":
+    if inner is None or inner.opdef is not FOR or outer is None or outer.opdef is not FOR:
         return False
     if outer not in loops[0] or _starts_anew(outer, loops):
         return False
@@ -159,7 +169,7 @@ def refuse_lost(body: Region, lost: Mapping[Value, Op]) -> None:
 
 
 def _gone(op: Op) -> AdstackDataAccessError:
-    what = "a random number" if op.name == "random" else f"the old value that atomic {op.attrs['kind']} gives"
+    what = "a random number" if op.opdef is RANDOM else f"the old value that atomic {op.attrs['kind']} gives"
     return AdstackDataAccessError(
         f"Breaks the global data access rule: the derivative needs {what} again, "
         "which only the forward launch has seen",
@@ -178,9 +188,9 @@ def refuse_ordered(body: Region, adjoint: Collection[Value], analyses: Analyses)
     """
     order = analyses.get(Order, body)
     for op in body.walk():
-        if op.name != "atomic" or not any(v in adjoint for v in op.results):
+        if op.opdef is not ATOMIC or not any(v in adjoint for v in op.results):
             continue
-        parallel = [loop for loop in order.spots[op].loops if loop.name == "parallel_for"]
+        parallel = [loop for loop in order.spots[op].loops if loop.opdef is PARALLEL_FOR]
         own = {order.offset(v)[0] for v in op.operands[: op.attrs["place"].rank]}
         shared = any(arg not in own for loop in parallel for arg in loop.regions[0].args)
         if op.attrs["kind"] in ("min", "max") or shared:
@@ -196,7 +206,7 @@ def refuse_mixed_extremes(kernel: Kernel, differentiated: Collection[str]) -> No
     """Raise AdstackDataAccessError where what is in memory in the end does not tell who won an atomic min or max."""
     writes: dict[str, list[Op]] = {}
     for op in kernel.body.walk():
-        if op.name in ("store", "atomic"):
+        if op.opdef in PLACE_WRITES:
             writes.setdefault(op.attrs["place"].name, []).append(op)
     for name, ops in writes.items():
         kinds = {op.attrs.get("kind", "store") for op in ops}
@@ -219,7 +229,7 @@ def refuse_order_of_updates(op: Op, differentiated: Collection[str]) -> None:
         differentiated: names of the places that have gradients.
     """
     for update in _backwards(op):
-        if update.name != "atomic" or update.attrs["place"].name not in differentiated:
+        if update.opdef is not ATOMIC or update.attrs["place"].name not in differentiated:
             continue
         kind = update.attrs["kind"]
         if kind not in ("add", "min", "max"):

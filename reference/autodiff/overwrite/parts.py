@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.ops import TABLE
+from ...ir.ops import RANDOM, TABLE
 from ...ir.structure import Kernel, Op, Region, Value
 from ...transforms.rewriting.rewrite import Renaming, clone_op
 from ...transforms.tasks.crossing import Segment, segments
@@ -20,7 +20,7 @@ __all__ = ["parts"]
 def parts(kernel: Kernel) -> list[Kernel]:
     """The kernels; empty if there can't be several."""
     stretches = segments(kernel.body)
-    if len(stretches) < 2 or kernel.returns or any(op.name == "random" for op in kernel.body.walk()):
+    if len(stretches) < 2 or kernel.returns or any(op.opdef is RANDOM for op in kernel.body.walk()):
         return []
     if any(place.kind == "temp" for place in kernel.places.values()):
         return []

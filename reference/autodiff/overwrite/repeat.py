@@ -11,6 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from ...errors import AdstackDataAccessError
+from ...ir.ops import (
+    ARRAY_LOAD,
+    ARRAY_STORE,
+    ASSERT,
+    ATOMIC,
+    FOR,
+    IF,
+    LOAD,
+    PLACE_WRITES,
+    PRINT,
+    RANDOM,
+    SERIAL_LOOPS,
+    STORE,
+)
 from ...ir.structure import Op, Region, Value
 from ...transforms.rewriting.rewrite import constant_op
 
@@ -29,7 +43,7 @@ def refuse_second_sweep(op: Op, after: Sequence[Op], repeats: Callable[[Op], boo
     own = {v for o in region.walk() for v in o.results}
     changing = next((o for o in region.walk() if _memory(o) not in own and _changes(o, repeats)), None)
     if changing is None:
-        read = {_memory(o) for o in region.walk() if o.name in ("load", "array.load")}
+        read = {_memory(o) for o in region.walk() if o.opdef in (LOAD, ARRAY_LOAD)}
         later = Region(ops=list(after)).walk()
         changing = next((o for o in later if _memory(o) in read and _changes(o, repeats)), None)
     if changing is not None:
@@ -45,7 +59,7 @@ def refuse_uncounted(op: Op, repeats: Callable[[Op], bool], counted: Collection[
         counted: the sides of branches that have counters.
     """
     region = Region(ops=[op])
-    changing = [o for o in region.walk() if o.name in ("store", "atomic") and repeats(o)]
+    changing = [o for o in region.walk() if o.opdef in PLACE_WRITES and repeats(o)]
     names = {o.attrs["place"].name for o in changing}
     if names and decides(region, names, counted):
         raise _refused(changing[0], "is updated where it decides how often a loop runs")
@@ -53,14 +67,14 @@ def refuse_uncounted(op: Op, repeats: Callable[[Op], bool], counted: Collection[
 
 def _memory(op: Op) -> Value | str | None:
     """What an op reads or writes: a local array, or the name of a place."""
-    if op.name in ("array.load", "array.store"):
+    if op.opdef in (ARRAY_LOAD, ARRAY_STORE):
         return op.operands[0]
     name: str | None = op.attrs["place"].name if "place" in op.attrs else None
     return name
 
 
 def _changes(op: Op, repeats: Callable[[Op], bool]) -> bool:
-    return op.name == "array.store" or (op.name in ("store", "atomic") and repeats(op))
+    return op.opdef is ARRAY_STORE or (op.opdef in PLACE_WRITES and repeats(op))
 
 
 def _refused(op: Op, how: str) -> AdstackDataAccessError:
@@ -82,26 +96,26 @@ def decides(body: Region, names: Collection[str], counted: Collection[Region] = 
         size = len(tainted)
         for op in body.walk():
             _spread(op, names, tainted)
-    loops = [op for op in body.walk() if op.name in ("for", "while")]
+    loops = [op for op in body.walk() if op.opdef in SERIAL_LOOPS]
     for op in loops:
-        handles.update(op.operands[:2] if op.name == "for" else op.regions[0].terminator.operands[:1])
-    handles.update(op.operands[0] for op in body.walk() if op.name == "if" and _is_counted(op, counted))
+        handles.update(op.operands[:2] if op.opdef is FOR else op.regions[0].terminator.operands[:1])
+    handles.update(op.operands[0] for op in body.walk() if op.opdef is IF and _is_counted(op, counted))
     return not handles.isdisjoint(tainted)
 
 
 def _is_counted(op: Op, counted: Collection[Region]) -> bool:
     """Whether there is something to count in a branch."""
-    loops = any(inner.name in ("for", "while") for region in op.regions for inner in region.walk())
+    loops = any(inner.opdef in SERIAL_LOOPS for region in op.regions for inner in region.walk())
     return loops or any(region in counted for region in op.regions)
 
 
 def _spread(op: Op, names: Collection[str], tainted: set[Value]) -> None:
-    """What depends on such a load, in the widest sense."""
-    loaded = op.name in ("load", "atomic") and op.attrs["place"].name in names
+    """Add to `tainted` the values that may depend on a load from one of these places, by an op or what is inside it."""
+    loaded = op.opdef in (LOAD, ATOMIC) and op.attrs["place"].name in names
     if loaded or any(v in tainted for v in op.operands):
         tainted.update(op.results)
         tainted.update(arg for region in op.regions for arg in region.args)
-        if op.name == "array.store":
+        if op.opdef is ARRAY_STORE:
             tainted.add(op.operands[0])
     for region in op.regions:
         if any(v in tainted for v in region.terminator.operands):
@@ -115,10 +129,10 @@ def drop_effects(region: Region) -> dict[Value, Op]:
     left = []
     for op in region.ops:
         place = op.attrs.get("place")
-        if op.name in ("print", "assert") or (op.name == "store" and place is not None and place.kind != "temp"):
+        if op.opdef in (PRINT, ASSERT) or (op.opdef is STORE and place is not None and place.kind != "temp"):
             op.erase()
             continue
-        if op.name == "random" or (op.name == "atomic" and place is not None and place.kind != "temp"):
+        if op.opdef is RANDOM or (op.opdef is ATOMIC and place is not None and place.kind != "temp"):
             lost[op.result] = op
             left.append(_zero(op))
             op.erase()

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
+from ...ir.ops import ATOMIC, PLACE_ACCESSES, PLACE_WRITES
 from ...ir.structure import Kernel, Op, Place
 from ...transforms.rewriting.rewrite import clone_kernel
 from ...transforms.tasks.crossing import Segment, segments
@@ -55,14 +56,14 @@ def with_scratch(kernel: Kernel, names: Collection[str]) -> Replayed:
 
 
 def _writes(op: Op, name: str) -> bool:
-    return op.name in ("store", "atomic") and op.attrs["place"].name == name
+    return op.opdef in PLACE_WRITES and op.attrs["place"].name == name
 
 
 def _can_replay(segment: Segment, name: str) -> bool:
     for op in segment.walk():
-        if op.name == "atomic" and _writes(op, name) and op.attrs["kind"] != "add":
+        if op.opdef is ATOMIC and _writes(op, name) and op.attrs["kind"] != "add":
             return False
-        if segment.parallel and op.name in ("store", "atomic") and op.attrs["place"].kind == "temp":
+        if segment.parallel and op.opdef in PLACE_WRITES and op.attrs["place"].kind == "temp":
             return False
     return True
 
@@ -80,5 +81,4 @@ def _move(replayed: Replayed, stretches: list[Segment], writer: Segment, name: s
 
 
 def _accesses(segment: Segment, name: str) -> Iterator[Op]:
-    names = ("load", "store", "atomic")
-    return (op for op in segment.walk() if op.name in names and op.attrs["place"].name == name)
+    return (op for op in segment.walk() if op.opdef in PLACE_ACCESSES and op.attrs["place"].name == name)

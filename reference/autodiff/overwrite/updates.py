@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...ir.builder import Builder
-from ...ir.ops import TABLE
+from ...ir.ops import ATOMIC, PARALLEL_FOR, PLACE_ACCESSES, PLACE_WRITES, TABLE
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...ir.types import DType, i16, i32, i64
 from ...transforms.rewriting.rewrite import clone_kernel
@@ -36,14 +37,14 @@ def plain_updates(kernel: Kernel) -> Kernel:
 def ordered_updates(kernel: Kernel) -> Kernel:
     """The kernel with the updates spelled out whose order matters."""
     kernel = clone_kernel(kernel)
-    writes = [op for op in kernel.body.walk() if op.name in ("store", "atomic")]
+    writes = [op for op in kernel.body.walk() if op.opdef in PLACE_WRITES]
     kinds: dict[str, set[str]] = {}
     for op in writes:
-        kinds.setdefault(op.attrs["place"].name, set()).add(op.attrs.get("kind", op.name))
+        kinds.setdefault(op.attrs["place"].name, set()).add(op.attrs.get("kind", "store"))
     looked_at = {op.attrs["place"].name for op in writes if op.results and op.result.uses}
 
     def wanted(op: Op) -> bool:
-        if op.name != "atomic" or not op.attrs["place"].dtype.is_float:
+        if op.opdef is not ATOMIC or not op.attrs["place"].dtype.is_float:
             return False
         name = op.attrs["place"].name
         alone = name not in looked_at and len(kinds[name]) == 1
@@ -54,32 +55,33 @@ def ordered_updates(kernel: Kernel) -> Kernel:
 
 def _spelled_out(kernel: Kernel, wanted: Callable[[Op], bool], is_ordered: Callable[[Op], bool]) -> Kernel:
     """The kernel with the wanted updates spelled out; loops with shared ones that have to be ordered are serial."""
-    order = Order(kernel.body)
-    ops = kernel.body.ops
+    analyses, ops = Analyses(), kernel.body.ops
     chosen = {op for op in kernel.body.walk() if wanted(op)}
-    ordered = {op for op in chosen if is_ordered(op) and _shared(op, order)}
-    ops[:] = [
-        serial(op) if op.name == "parallel_for" and not ordered.isdisjoint(op.regions[0].walk()) else op for op in ops
-    ]
-    order = Order(kernel.body)
-    _spell_out(kernel.body, {op for op in chosen if not _shared(op, order)})
+    ordered = {op for op in chosen if is_ordered(op) and _shared(op, analyses.get(Order, kernel.body))}
+    if ordered:
+        ops[:] = [
+            serial(op) if op.opdef is PARALLEL_FOR and not ordered.isdisjoint(op.regions[0].walk()) else op
+            for op in ops
+        ]
+        analyses.invalidate()
+    _spell_out(kernel.body, {op for op in chosen if not _shared(op, analyses.get(Order, kernel.body))})
     return kernel
 
 
 def _is_update(op: Op) -> bool:
-    return op.name == "atomic" and op.attrs["kind"] in ("mul", "xchg", "cas") and op.attrs["place"].dtype.is_float
+    return op.opdef is ATOMIC and op.attrs["kind"] in ("mul", "xchg", "cas") and op.attrs["place"].dtype.is_float
 
 
 def _shared(op: Op, order: Order) -> bool:
     """Whether several iterations of a parallel loop may touch an element that an update touches."""
-    parallel = [loop for loop in order.spots[op].loops if loop.name == "parallel_for"]
+    parallel = [loop for loop in order.spots[op].loops if loop.opdef is PARALLEL_FOR]
     return any(not _picks(index, loop, op, order) for loop in parallel for index in loop.regions[0].args)
 
 
 def _picks(index: Value, loop: Op, update: Op, order: Order) -> bool:
     """Whether, by some axis, all accesses of the memory in an iteration are to elements of that iteration alone."""
     place = update.attrs["place"]
-    touching = (op for op in loop.regions[0].walk() if op.name in ("load", "store", "atomic"))
+    touching = (op for op in loop.regions[0].walk() if op.opdef in PLACE_ACCESSES)
     common: set[tuple[int, int]] | None = None
     for op in touching:
         if same_memory(op, update):

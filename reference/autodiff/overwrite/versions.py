@@ -18,8 +18,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...ir.builder import Builder
+from ...ir.ops import LOAD, PLACE_ACCESSES
 from ...ir.structure import Kernel, Op, Place, Region
 from ...ir.types import i32
 from ...transforms.tasks.crossing import Segment, segments
@@ -31,36 +33,42 @@ Restored = dict[Op, list[tuple[Place, Place]]]
 """A parallel loop -> (what a temp of the loop's own is copied from, the temp)."""
 
 
-def keep_versions(kernel: Kernel) -> Restored:
-    """Give each temp as many places as it has versions that are read."""
+def keep_versions(kernel: Kernel, analyses: Analyses) -> Restored:
+    """Give each temp as many places as it has versions that are read.
+
+    Args:
+        kernel: changed in place.
+        analyses: what is known of its body; all of it is forgotten if the body changes.
+    """
     stretches = segments(kernel.body)
     copies: dict[int, list[Op]] = {}
     restored: Restored = {}
     temps = [place for place in kernel.places.values() if place.kind == "temp"]
-    overwriting = _overwriting(kernel, stretches) if temps else set()
+    overwriting = _overwriting(stretches, analyses.get(Order, kernel.body)) if temps else set()
     for place in temps:
         _split(kernel, place, stretches, overwriting, copies, restored)
-    ops = [op for segment in stretches for op in (*copies.get(segment.start, ()), *segment.ops)]
-    kernel.body.ops = [*ops, kernel.body.ops[-1]]
+    if copies:
+        ops = [op for segment in stretches for op in (*copies.get(segment.start, ()), *segment.ops)]
+        kernel.body.ops = [*ops, kernel.body.ops[-1]]
+        analyses.invalidate()
     return restored
 
 
-def _overwriting(kernel: Kernel, stretches: list[Segment]) -> set[tuple[int, str]]:
+def _overwriting(stretches: list[Segment], order: Order) -> set[tuple[int, str]]:
     """(start of a parallel loop, name of a temp) where the loop may overwrite what it has read of the temp."""
-    order = Order(kernel.body)
     overwriting = set()
     for segment in stretches:
         touching = [op for op in segment.walk() if segment.parallel and _accesses_temp(op)]
         for load in touching:
             place: Place = load.attrs["place"]
-            writes = (op for op in touching if op.name != "load" and op.attrs["place"].name == place.name)
-            if load.name == "load" and not all(stays(order, load, write) for write in writes):
+            writes = (op for op in touching if op.opdef is not LOAD and op.attrs["place"].name == place.name)
+            if load.opdef is LOAD and not all(stays(order, load, write) for write in writes):
                 overwriting.add((segment.start, place.name))
     return overwriting
 
 
 def _accesses_temp(op: Op) -> bool:
-    return op.name in ("load", "store", "atomic") and op.attrs["place"].kind == "temp"
+    return op.opdef in PLACE_ACCESSES and op.attrs["place"].kind == "temp"
 
 
 def _split(
@@ -75,7 +83,7 @@ def _split(
     for segment in stretches:
         accesses = list(_accesses(segment, place))
         overwrites = (segment.start, place.name) in overwriting
-        if overwrites or (is_read and any(op.name != "load" for op in accesses)):
+        if overwrites or (is_read and any(op.opdef is not LOAD for op in accesses)):
             version = replace(place, name=f"{current.name}.on")
             kernel.places[version.name] = version
             b = Builder(Region())
@@ -86,12 +94,11 @@ def _split(
             current, is_read = version, False
         for op in accesses:
             op.attrs = {**op.attrs, "place": current}
-        is_read = is_read or any(op.name == "load" for op in accesses)
+        is_read = is_read or any(op.opdef is LOAD for op in accesses)
 
 
 def _accesses(segment: Segment, place: Place) -> Iterator[Op]:
-    names = ("load", "store", "atomic")
-    return (op for op in segment.walk() if op.name in names and op.attrs["place"].name == place.name)
+    return (op for op in segment.walk() if op.opdef in PLACE_ACCESSES and op.attrs["place"].name == place.name)
 
 
 def copy_place(b: Builder, source: Place, target: Place) -> None:

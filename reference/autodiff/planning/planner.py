@@ -14,6 +14,8 @@ from dataclasses import replace
 
 from ...analysis.manager import Analyses
 from ...errors import AdstackDataAccessError
+from ...ir.ops import FOR, IF, PARALLEL_FOR, PLACE_WRITES, SERIAL_LOOPS, STORE
+from ...ir.scalar_ops import CONST
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...transforms.rewriting.rewrite import clone_kernel
 from ..activities.activity import Activity
@@ -39,17 +41,18 @@ def plan_reverse(
     journal: Journal | None = None,
 ) -> ReversePlan:
     """The plan of the kernel that `reverse` makes of these arguments; see there."""
-    source, restored = _prepared(kernel, journal)
-    return _Planner(source, adjoints, replayed, restored, checkpoints, journal).plan()
+    analyses = Analyses()
+    source, restored = _prepared(kernel, journal, analyses)
+    return _Planner(source, analyses, adjoints, replayed, restored, checkpoints, journal).plan()
 
 
-def _prepared(kernel: Kernel, journal: Journal | None) -> tuple[Kernel, Restored]:
+def _prepared(kernel: Kernel, journal: Journal | None, analyses: Analyses) -> tuple[Kernel, Restored]:
     """The kernel as it is reversed, and what `keep_versions` says of it; a journal has prepared its own."""
     if journal is not None:
         return kernel, {}
     source = clone_kernel(kernel)
     rotate(source.body)
-    return source, keep_versions(source)
+    return source, keep_versions(source, analyses)
 
 
 class _Planner:
@@ -58,6 +61,7 @@ class _Planner:
     def __init__(
         self,
         source: Kernel,
+        analyses: Analyses,
         adjoints: Mapping[str, Place],
         replayed: Collection[str],
         restored: Restored,
@@ -65,11 +69,11 @@ class _Planner:
         journal: Journal | None,
     ) -> None:
         self._source, self._restored, self._journal = source, restored, journal
-        self._analyses = Analyses()
+        self._analyses = analyses
         self._replayed = frozenset({*replayed, *(temp.name for pairs in restored.values() for _, temp in pairs)})
         self._places = _gradients(source, adjoints)
         self._activity = Activity(source.body, self._places)
-        self._written = frozenset(op.attrs["place"].name for op in source.body.walk() if op.name in _WRITERS)
+        self._written = frozenset(op.attrs["place"].name for op in source.body.walk() if op.opdef in PLACE_WRITES)
         levels = 1 if checkpoints is None else checkpoints.levels
         self._saves = plan_saves(source.body, self._activity, self._written, levels)
         refuse_mixed_extremes(source, self._places)
@@ -81,13 +85,14 @@ class _Planner:
         self._more: dict[Region, list[Value]] = {}
 
     def _checkpoint_context(self, checkpoints: Checkpoints) -> CheckpointContext:
-        constants = (op for op in self._source.body.walk() if op.name == "const" and op.result.dtype.is_integer)
+        constants = (op for op in self._source.body.walk() if op.opdef is CONST and op.result.dtype.is_integer)
         numbers = {op.result: op.attrs["value"] for op in constants}
         return CheckpointContext(
             self._source, self._analyses, self._saves, checkpoints, self._replayed, self._journal, numbers
         )
 
     def plan(self) -> ReversePlan:
+        """The plan of the whole kernel."""
         stretches = self._stretches()
         return ReversePlan(
             source=self._source,
@@ -110,10 +115,10 @@ class _Planner:
         """Serial code that is swept once first, as the kernel runs; then everything that is planned backwards."""
         ops = self._source.body.ops[:-1]
         planned: dict[Op, Serial | Parallel] = {}
-        twice = [op for op in ops if op.name != "parallel_for" and not self._sweep_once(op, planned)]
+        twice = [op for op in ops if op.opdef is not PARALLEL_FOR and not self._sweep_once(op, planned)]
         for op in reversed(ops):
             touched = self._activity.touches(op)
-            if op.name == "parallel_for":
+            if op.opdef is PARALLEL_FOR:
                 planned[op] = self._parallel(op, touched=touched)
             elif op in twice:
                 nest = self._nest(op, serial=True) if touched else Nest(op, {}, {}, "none")
@@ -136,7 +141,7 @@ class _Planner:
         """
         after = self._source.body.ops[self._source.body.ops.index(op) + 1 :]
         if not any(self._saved_in(loop) for loop in self._saves.counters_of(op)) or not any(
-            o.name == "parallel_for" and self._activity.touches(o) for o in after
+            o.opdef is PARALLEL_FOR and self._activity.touches(o) for o in after
         ):
             return False
         refuse_second_sweep(op, after, self._repeats)
@@ -148,7 +153,7 @@ class _Planner:
         return place.name in self._replayed or (place.kind == "temp" and self._journal is None)
 
     def _parallel(self, op: Op, *, touched: bool) -> Parallel:
-        writes = (o for o in op.regions[0].walk() if o.name in _WRITERS and o.attrs["place"].kind == "temp")
+        writes = (o for o in op.regions[0].walk() if o.opdef in PLACE_WRITES and o.attrs["place"].kind == "temp")
         repeated = self._journal is None and any(writes)
         restored = tuple(self._restored.get(op, ()))
         if not touched:
@@ -181,7 +186,7 @@ class _Planner:
     def _capacity(self, op: Op, loops: Checkpointing) -> Capacity:
         if loops.loops:
             return "blocks"
-        return "trip count" if op.name == "for" and not self._saves.counters_in(op) else "counting sweep"
+        return "trip count" if op.opdef is FOR and not self._saves.counters_in(op) else "counting sweep"
 
     def _saved_in(self, loop: Counted) -> Sequence[Saved]:
         """What a loop's own iterations save, or a counted side: branches included, what has other counters not."""
@@ -191,14 +196,14 @@ class _Planner:
             region, sides = work.pop()
             saved += [Saved(value, sides, region) for value in self._saves.saved(region)]
             for op in region.ops:
-                if op.name == "if":
+                if op.opdef is IF:
                     inner = [(k, r) for k, r in enumerate(op.regions) if r not in self._saves.counted]
                     work += [(r, (*sides, self._side(op, k))) for k, r in inner]
         return tuple(saved)
 
     def _sides_around(self, op: Op, sides: Sides) -> Iterator[tuple[Counted, Sides]]:
         """What has counters in an op, and the branches around the outermost loop that it is in."""
-        if op.name in ("for", "while"):
+        if op.opdef in SERIAL_LOOPS:
             yield from ((loop, sides) for loop in self._saves.counters_of(op))
             return
         for k, region in enumerate(op.regions):
@@ -208,9 +213,6 @@ class _Planner:
     def _side(self, op: Op, k: int) -> int:
         """The number of a side of an `if`."""
         return 2 * self._branches.setdefault(op, len(self._branches)) + k
-
-
-_WRITERS = ("store", "atomic")
 
 
 def _gradients(source: Kernel, adjoints: Mapping[str, Place]) -> dict[str, Place]:
@@ -224,12 +226,12 @@ def _gradients(source: Kernel, adjoints: Mapping[str, Place]) -> dict[str, Place
 
 def _stored_again(kernel: Kernel) -> frozenset[Op]:
     """Stores whose element may be stored to once more: what they stored may not be what is there in the end."""
-    stores = [op for op in kernel.body.walk() if op.name == "store"]
+    stores = [op for op in kernel.body.walk() if op.opdef is STORE]
     places = Counter(op.attrs["place"].name for op in stores)
     serial = {
         op
         for loop in kernel.body.walk()
-        if loop.name in ("for", "while")
+        if loop.opdef in SERIAL_LOOPS
         for region in loop.regions
         for op in region.walk()
     }

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...ir.ops import FOR, IF
 from ...ir.structure import Op, Region, Value
 from ...ir.text.printer import symbol, value_names
 from ..checkpointing.cells import Cell
@@ -38,7 +39,7 @@ class _Printer:
         self._plan = plan
         self._names = value_names(plan.source)
         self._names.update((trips, f"trips of {self._op(op)}") for op, trips in plan.saves.trips.items())
-        self._sides = {r: op for op in plan.source.body.walk() if op.name == "if" for r in op.regions}
+        self._sides = {r: op for op in plan.source.body.walk() if op.opdef is IF for r in op.regions}
 
     def lines(self) -> Iterator[str]:
         plan = self._plan
@@ -83,7 +84,7 @@ class _Printer:
                 plan = self._plan.saves.regions.get(region)
                 if plan is not None and plan.recomputed:
                     ops = ", ".join(self._recomputed(one) for one in plan.recomputed)
-                    yield f"{indent}  {'side' if op.name == 'if' else 'body'} of {self._op(op)} recomputes {ops}"
+                    yield f"{indent}  {'side' if op.opdef is IF else 'body'} of {self._op(op)} recomputes {ops}"
         for loop in nest.checkpointed:
             yield from self._checkpointed(loop, f"{indent}  ")
 
@@ -115,11 +116,11 @@ class _Printer:
 
     def _op(self, op: Op) -> str:
         """An op by its results, and a `for` by its index."""
-        name = f"for {self._names[op.regions[0].args[0]]}" if op.name == "for" else op.name
+        name = f"for {self._names[op.regions[0].args[0]]}" if op.opdef is FOR else op.name
         return f"{self._values(op.results)} = {name}" if op.results else name
 
     def _recomputed(self, op: Op) -> str:
-        return self._names[self._plan.saves.trips[op]] if op.name == "for" else self._op(op)
+        return self._names[self._plan.saves.trips[op]] if op.opdef is FOR else self._op(op)
 
     def _counted(self, one: Counted) -> str:
         if isinstance(one, Op):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...ir.ops import FOR, WHILE
 from ...ir.structure import Op, Region, Value
 from .foresight import ALWAYS
 from .mincut import cheapest_cut
@@ -116,7 +117,7 @@ class Choice:
         op = self._definition(value)
         if op is None or not (value in self._loops or self._repeatable(op)):
             return None
-        if op.name == "while":
+        if op.opdef is WHILE:
             return None
         return [(v, region) for v in inputs(op) if v in self.home and v is not self._index]
 
@@ -140,4 +141,4 @@ class Choice:
 
 def inputs(op: Op) -> Sequence[Value]:
     """What recomputing an op takes; of a `for` only its trip count is recomputed."""
-    return op.operands[:2] if op.name == "for" else op.operands
+    return op.operands[:2] if op.opdef is FOR else op.operands

@@ -9,6 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from ...analysis.loop_nests import contains_loop
+from ...ir.ops import (
+    ARRAY_ALLOC,
+    ARRAY_LOAD,
+    ARRAY_STORE,
+    ATOMIC,
+    FOR,
+    IF,
+    LOAD,
+    PARALLEL_FOR,
+    PLACE_WRITES,
+    RANDOM,
+    SERIAL_LOOPS,
+    WHILE,
+)
+from ...ir.scalar_ops import AND, CONST, EQ, MOD, NE, NOT
 from ...ir.structure import Op, Region, Value
 from ...ir.types import DType
 
@@ -17,10 +33,8 @@ __all__ = ["ALWAYS", "Foresight"]
 ALWAYS: Final = 256
 """The weight of a branch that every iteration takes; other weights are in proportion."""
 
-LOOPS: Final = frozenset({"for", "while"})
-
 _RARE: Final = ALWAYS // 64
-_HIDDEN = frozenset({"random", "atomic", "array.load", "array.alloc"})
+_HIDDEN = frozenset({RANDOM, ATOMIC, ARRAY_LOAD, ARRAY_ALLOC})
 
 
 class Foresight:
@@ -43,10 +57,10 @@ class Foresight:
             self._note(op)
 
     def _note(self, op: Op) -> None:
-        if op.name == "if":
+        if op.opdef is IF:
             sides = zip(*(region.terminator.operands for region in op.regions), strict=True)
             self._from.update((r, [op.operands[0], *v]) for r, v in zip(op.results, sides, strict=True))
-        elif op.name == "for":
+        elif op.opdef is FOR:
             lo, hi, *initial = op.operands
             body = op.regions[0]
             self._from[body.args[0]] = [lo]
@@ -54,15 +68,15 @@ class Foresight:
             for result, arg, first, after in flow:
                 self._from[arg], self._from[result] = [first, after], [lo, hi, first, after]
                 self._carried |= {arg, result}
-        elif op.name == "while":
+        elif op.opdef is WHILE:
             self._note_while(op)
-        elif op.name == "parallel_for":
+        elif op.opdef is PARALLEL_FOR:
             self._lanes.update(op.regions[0].args)
         else:
             self._from.update((v, op.operands) for v in op.results)
-            if op.name in ("store", "atomic"):
+            if op.opdef in PLACE_WRITES:
                 self._stored.setdefault(op.attrs["place"].name, []).extend(op.operands)
-            elif op.name == "array.store":
+            elif op.opdef is ARRAY_STORE:
                 self._stored.setdefault(op.operands[0], []).extend(op.operands[1:])
 
     def _note_while(self, op: Op) -> None:
@@ -102,21 +116,21 @@ class Foresight:
         maker = value.op
         if maker is None:
             return False
-        return maker.name in _HIDDEN or (maker.name == "load" and maker.attrs["place"].name in self._written)
+        return maker.opdef in _HIDDEN or (maker.opdef is LOAD and maker.attrs["place"].name in self._written)
 
     def _decides(self, nest: Op) -> set[Value]:
         """What decides how often the loops of a nest run, and all that this depends on."""
         if nest not in self._deciding:
-            branches = (op for op in Region(ops=[nest]).walk() if op.name == "if")
-            work = [op.operands[0] for op in branches if any(o.name in LOOPS for r in op.regions for o in r.walk())]
+            branches = (op for op in Region(ops=[nest]).walk() if op.opdef is IF)
+            work = [op.operands[0] for op in branches if any(map(contains_loop, op.regions))]
             for op in Region(ops=[nest]).walk():
-                if op.name in LOOPS:
-                    work += op.operands[:2] if op.name == "for" else op.regions[0].terminator.operands[:1]
+                if op.opdef in SERIAL_LOOPS:
+                    work += op.operands[:2] if op.opdef is FOR else op.regions[0].terminator.operands[:1]
             self._deciding[nest] = self.behind(work)
         return self._deciding[nest]
 
     def behind(self, values: Iterable[Value]) -> set[Value]:
-        """Values, and all that they come from, through memory and local arrays, too."""
+        """These values and all that they depend on, also through memory and local arrays."""
         work = list(values)
         sources: set[Value] = set()
         while work:
@@ -126,7 +140,7 @@ class Foresight:
                 work += self._from.get(value, ())
                 work += self._stored.get(value, ())
                 maker = value.op
-                if maker is not None and maker.name in ("load", "atomic"):
+                if maker is not None and maker.opdef in (LOAD, ATOMIC):
                     work += self._stored.get(maker.attrs["place"].name, ())
         return sources
 
@@ -139,24 +153,24 @@ class Foresight:
         maker = condition.op
         if maker is None:
             return ALWAYS // 2
-        if maker.name == "not":
+        if maker.opdef is NOT:
             return ALWAYS - self.frequency(maker.operands[0])
-        if maker.name == "and":
+        if maker.opdef is AND:
             one, other = (self.frequency(v) for v in maker.operands)
             return max(1, one * other // ALWAYS)
-        if maker.name in ("eq", "ne"):
+        if maker.opdef in (EQ, NE):
             equal = self._equal(*maker.operands)
-            return equal if maker.name == "eq" else ALWAYS - equal
+            return equal if maker.opdef is EQ else ALWAYS - equal
         return ALWAYS // 2
 
     def _equal(self, a: Value, b: Value) -> int:
         """How often two values are the same: one in c if one is a remainder of division by c."""
         for value, other in ((a, b), (b, a)):
             maker, constant = value.op, other.op
-            if constant is None or constant.name != "const" or maker is None or value.dtype.is_bool:
+            if constant is None or constant.opdef is not CONST or maker is None or value.dtype.is_bool:
                 continue
-            divisor = maker.operands[1].op if maker.name in ("mod", "rem") else None
-            if divisor is not None and divisor.name == "const":
+            divisor = maker.operands[1].op if maker.opdef is MOD else None
+            if divisor is not None and divisor.opdef is CONST:
                 return max(1, ALWAYS // max(1, abs(int(divisor.attrs["value"]))))
             return _RARE
         return ALWAYS // 2

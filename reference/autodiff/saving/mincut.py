@@ -57,6 +57,7 @@ class _Network:
         self._room: list[int] = []
 
     def edge(self, a: int, b: int, room: int) -> None:
+        """Add an edge with a capacity, and its reverse with none."""
         for tail, head, capacity in ((a, b, room), (b, a, 0)):
             self._out[tail].append(len(self._to))
             self._to.append(head)

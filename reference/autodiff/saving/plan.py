@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from ...ir.ops import IF, SERIAL_LOOPS
 from ...ir.structure import Op, Region, Value
 
 __all__ = ["Counted", "RegionPlan", "SavePlan", "Saved", "Sides", "counters_by_op"]
@@ -71,13 +72,13 @@ class SavePlan:
     def counters_of(self, op: Op) -> tuple[Counted, ...]:
         """The same with the op itself, if it is a loop."""
         inside = self.counters_in(op)
-        return (op, *inside) if op.name in ("for", "while") else inside
+        return (op, *inside) if op.opdef in SERIAL_LOOPS else inside
 
     def sides_in(self, region: Region) -> list[Region]:
         """The counted sides of `if`s in a region, without those in loops inside it."""
         sides: list[Region] = []
         for op in region.ops:
-            for side in op.regions if op.name == "if" else ():
+            for side in op.regions if op.opdef is IF else ():
                 sides += [side] if side in self.counted else []
                 sides += self.sides_in(side)
         return sides
@@ -115,5 +116,5 @@ def _count(region: Region, counted: Collection[Region], counters: dict[Op, tuple
             own += [inner] if inner in counted else []
             own += _count(inner, counted, counters)
         counters[op] = tuple(own)
-        inside += [op, *own] if op.name in ("for", "while") else own
+        inside += [op, *own] if op.opdef in SERIAL_LOOPS else own
     return inside

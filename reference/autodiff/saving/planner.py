@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ...ir.def_use import live_in
-from ...ir.derivatives import RULES
+from ...ir.ops import ARRAY_LOAD, ARRAY_STORE, FOR, IF, LOAD, PARALLEL_FOR, PLACE_WRITES, SERIAL_LOOPS, WHILE
 from ...ir.structure import Op, Region, Value
 from ...ir.types import DType, i64
 from ..activities.activity import Activity
@@ -57,7 +57,7 @@ class _Planner:
         self._level = 0
         self._foresight = Foresight(body, written)
         self._nest: Op | None = None
-        self._for_bodies = {op.regions[0] for op in body.walk() if op.name == "for"}
+        self._for_bodies = {op.regions[0] for op in body.walk() if op.opdef is FOR}
         self._plan(body, looped=False)
 
     # ---- one region
@@ -68,7 +68,7 @@ class _Planner:
             scope = Scope(region)
             self._collect_needs(region, scope)
             return self._settle(scope)
-        own = _defined(region) | {self._trips_of(op) for op in region.ops if op.name in ("for", "while")}
+        own = _defined(region) | {self._trips_of(op) for op in region.ops if op.opdef in SERIAL_LOOPS}
         needed: set[Value] = set()
         for op in region.ops:
             if self._activity.touches(op):
@@ -80,7 +80,7 @@ class _Planner:
         """Enter what reversing a region's ops needs, and reversing those of counted branches in it."""
         needed = scope.needs[region] = set()
         for op in region.ops:
-            if op.name in ("for", "while"):
+            if op.opdef in SERIAL_LOOPS:
                 self._trips_of(op)
             if self._activity.touches(op):
                 needed |= self._needs(op, scope, region)
@@ -103,18 +103,18 @@ class _Planner:
     # ---- what an op's reversal looks at
 
     def _needs(self, op: Op, scope: Scope | None, region: Region) -> set[Value]:
-        if op.name in ("load", "array.load"):
+        if op.opdef in (LOAD, ARRAY_LOAD):
             return {v for v in op.operands if isinstance(v.type, DType)} if op.result in self._activity else set()
-        if op.name in ("store", "atomic"):
+        if op.opdef in PLACE_WRITES:
             return self._memory_needs(op)
-        if op.name == "array.store":
+        if op.opdef is ARRAY_STORE:
             return {op.operands[1]}
-        if op.name == "if":
+        if op.opdef is IF:
             return {op.operands[0]}.union(*(self._side_needs(op, k, scope, region) for k in (0, 1)))
-        if op.name in ("for", "while"):
-            used = {*op.operands[: op.name == "for"], self._trips_of(op)}
+        if op.opdef in SERIAL_LOOPS:
+            used = {*op.operands[: op.opdef is FOR], self._trips_of(op)}
             return used | self._loop_needs(op, looped=scope is not None)
-        if op.name == "parallel_for":
+        if op.opdef is PARALLEL_FOR:
             return set(op.operands) | self._plan(op.regions[0], looped=False)
         return self._scalar_needs(op)
 
@@ -167,8 +167,8 @@ class _Planner:
         inside = list(Region(ops=[loop]).walk())
         regions = [region for op in inside for region in op.regions]
         wanted = {v for region in regions if region in self.regions for v in self.regions[region].saved}
-        wanted.update(v for op in inside if op.name in ("if", "for") for v in op.operands[: 1 + (op.name == "for")])
-        wanted.update(region.terminator.operands[0] for op in inside if op.name == "while" for region in op.regions[:1])
+        wanted.update(v for op in inside if op.opdef in (IF, FOR) for v in op.operands[: 1 + (op.opdef is FOR)])
+        wanted.update(region.terminator.operands[0] for op in inside if op.opdef is WHILE for region in op.regions[:1])
         behind = self._foresight.behind(wanted)
         return {v for v in live_in(loop.regions[-1]) if v in behind and isinstance(v.type, DType)}
 
@@ -180,12 +180,12 @@ class _Planner:
         return needed
 
     def _scalar_needs(self, op: Op) -> set[Value]:
-        row = RULES.get(op.name)
-        if row is None or not op.results or op.results[0] not in self._activity:
+        pulls = op.opdef.pulls
+        if not pulls or not op.results or op.results[0] not in self._activity:
             return set()
         named = dict(zip("xyz", op.operands, strict=False), r=op.results[0])
         needed: set[Value] = set()
-        for operand, pull in zip(op.operands, row, strict=True):
+        for operand, pull in zip(op.operands, pulls, strict=True):
             if pull is not None and operand in self._activity:
                 needed.update(named[letter] for letter in pull.needs)
         return needed
@@ -213,12 +213,12 @@ class _Planner:
         """Whether a region saves anything itself, or branches in it that are not counted."""
         if self.regions[region].saved:
             return True
-        sides = [r for op in region.ops if op.name == "if" for r in op.regions]
+        sides = [r for op in region.ops if op.opdef is IF for r in op.regions]
         return any(r in self.regions and r not in self.counted and self._saves(r) for r in sides)
 
     def repeatable(self, op: Op) -> bool:
         """Whether an op gives the same again in the reverse pass, from its operands."""
-        if op.name == "load":
+        if op.opdef is LOAD:
             return op.attrs["place"].name not in self._written
         return op.opdef.pure and not op.regions
 

@@ -9,10 +9,11 @@ from ...ir.types import DType
 from ...values.compile_time import grouped
 from ...values.func import BoundFunc, Func, func
 from ...values.kinds import KernelObject
+from .context import Context
 from .current import current
 from .expr import Expr
 
-__all__ = ["ArrayArgument", "filling", "is_field"]
+__all__ = ["ArrayArgument", "filling", "is_field", "touch"]
 
 
 @func
@@ -75,3 +76,13 @@ class ArrayArgument:
 def is_field(value: object) -> bool:
     """Whether `value` is a field, as the frontend needs it."""
     return hasattr(value, "element_shape") and hasattr(type(value), "place")
+
+
+def touch(context: Context, base: KernelObject) -> KernelObject:
+    """The place of a field or array argument, entered in what the kernel uses."""
+    place = base.place
+    if place.name not in context.places:
+        context.places[place.name] = place
+        if not isinstance(base, ArrayArgument):
+            context.fields[place.name] = base
+    return place

@@ -17,6 +17,8 @@ from ...ir.types import DType, f32, i32
 from ...values.kinds import KernelObject, PythonFunction
 from ..syntax.scope import Scopes
 from ..syntax.source import Source
+from ..variables.activations import Activation
+from .active_cells import ActiveCells
 
 __all__ = ["Context", "Frame", "Loop", "Returned"]
 
@@ -72,6 +74,7 @@ class Frame:
         caller: where it was called.
         known: its arguments that are numbers or text known while compiling, by which recursion ends.
         function: the Python function itself.
+        activation: of a real_func, by which it calls itself.
         loops: the loops around the current statement, outermost first.
         body: its whole body, as what `return` leaves.
         begin: how many ops `region` had when the body began.
@@ -94,6 +97,7 @@ class Frame:
     caller: Loc | None = None
     known: tuple[object, ...] = ()
     convert: Callable[[Context, KernelObject], KernelObject] | None = None
+    activation: Activation | None = None
     loops: list[Loop] = field(default_factory=list)
     body: Loop = field(init=False)
     begin: int = 0
@@ -132,6 +136,7 @@ class Context:
         loop_hints: what `loop_config` said for the next loop.
         stopped: what `stop_grad` said for the next loop.
         failed_at: where the innermost visitor was when something unexpected was raised.
+        active: what is known to be active of sparse fields.
     """
 
     def __init__(self, options: object, body: Region) -> None:
@@ -146,6 +151,7 @@ class Context:
         self.loop_hints: dict[str, object] = {}
         self.stopped: set[str] = set()
         self.failed_at: Loc | None = None
+        self.active = ActiveCells()
 
     # ---- options
 
@@ -181,10 +187,10 @@ class Context:
     def loc(self, node: ast.AST) -> Loc:
         """The place of `node` in the user's files."""
         frame = self.frame
-        known = frame.locs.get(node)
-        if known is None:
-            known = frame.locs[node] = frame.source.loc(node, frame.caller)
-        return known
+        loc = frame.locs.get(node)
+        if loc is None:
+            loc = frame.locs[node] = frame.source.loc(node, frame.caller)
+        return loc
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:

@@ -180,11 +180,19 @@ def cell_matrix(cell: cells.Cell, shape: tuple[int, ...]) -> KernelObject:
     return Elements.over(LiveStorage([CellRef(cell, k) for k in range(cell.size)], find), shape, cell.dtype)
 
 
-def place_matrix(place: Place, indices: Sequence[KernelObject], shape: tuple[int, ...]) -> KernelObject:
-    """A live vector or matrix: the element of `place` at `indices`, whose own axes are `shape`."""
+def place_matrix(
+    place: Place,
+    indices: Sequence[KernelObject],
+    shape: tuple[int, ...],
+    reference: Callable[[Place, Sequence[KernelObject]], ScalarRef] = PlaceRef,
+) -> KernelObject:
+    """A live vector or matrix: the element of `place` at `indices`, whose own axes are `shape`.
+
+    `reference(place, indices)` makes the references to its numbers.
+    """
 
     def find(inner: tuple[KernelObject, ...], _: tuple[int, ...]) -> ScalarRef:
-        return PlaceRef(place, [*indices, *inner])
+        return reference(place, [*indices, *inner])
 
     points = product(*(range(extent) for extent in shape))
     return Elements.over(LiveStorage([find(p, shape) for p in points], find), shape, place.dtype)

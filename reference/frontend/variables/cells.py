@@ -27,16 +27,20 @@ UPDATE: Final = OpDef(
 class Cell:
     """A mutable variable of `size` elements of one type, `length` None for a scalar.
 
-    `of_literal` tells that a plain integer of Python's gave it its type: nobody chose that.
+    `of_literal` tells that a plain integer of Python's gave it its type: nobody chose that. A cell that is
+    `in_memory` is an array however short it is.
     """
 
-    __slots__ = ("dtype", "length", "name", "of_literal")
+    __slots__ = ("dtype", "in_memory", "length", "name", "of_literal")
 
-    def __init__(self, name: str, dtype: DType, length: int | None = None, of_literal: bool = False) -> None:
+    def __init__(
+        self, name: str, dtype: DType, length: int | None = None, of_literal: bool = False, in_memory: bool = False
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.length = length
         self.of_literal = of_literal
+        self.in_memory = in_memory
 
     @property
     def size(self) -> int:

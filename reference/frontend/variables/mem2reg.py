@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...ir.builder import Builder
+from ...ir.opdef import OpDef
+from ...ir.ops import FOR, IF, WHILE
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import i32
 from .cells import ALLOC, READ, UPDATE, WRITE, Cell
@@ -18,7 +20,7 @@ from .survey import Survey
 __all__ = ["mem2reg"]
 
 Key = tuple[Cell, int]
-_CELL_OPS = {op.name for op in (ALLOC, READ, WRITE, UPDATE)}
+_CELL_OPS = (ALLOC, READ, WRITE, UPDATE)
 
 
 def mem2reg(body: Region, places: dict[str, Place]) -> None:
@@ -48,12 +50,12 @@ class _Mem2Reg:
         self.arrays: dict[Cell, Value] = {}
         self.places: dict[Cell, Place] = {}
         self.builder = Builder()
-        self.structured: dict[str, Callable[[Op], None]] = {"if": self._if, "for": self._for, "while": self._while}
-        self.cellular: dict[str, Callable[[Op, Cell], None]] = {
-            ALLOC.name: self._alloc,
-            READ.name: self._read,
-            WRITE.name: self._write,
-            UPDATE.name: self._update,
+        self.structured: dict[OpDef, Callable[[Op], None]] = {IF: self._if, FOR: self._for, WHILE: self._while}
+        self.cellular: dict[OpDef, Callable[[Op, Cell], None]] = {
+            ALLOC: self._alloc,
+            READ: self._read,
+            WRITE: self._write,
+            UPDATE: self._update,
         }
 
     # ---- regions
@@ -69,13 +71,13 @@ class _Mem2Reg:
 
     def _op(self, op: Op) -> None:
         self.builder.loc = op.loc
-        if op.name in _CELL_OPS:
+        if op.opdef in _CELL_OPS:
             if op.attrs["cell"] not in self.survey.unread:
-                self.cellular[op.name](op, op.attrs["cell"])
+                self.cellular[op.opdef](op, op.attrs["cell"])
             op.erase()
             return
         if op.regions:
-            self.structured.get(op.name, self._plain)(op)
+            self.structured.get(op.opdef, self._plain)(op)
         self.builder.region.ops.append(op)
 
     def _plain(self, op: Op) -> None:
@@ -144,6 +146,7 @@ class _Mem2Reg:
                 self.builder.store(self.places[cell], at, value)
         elif cell in self.survey.arrays:
             handle = self.arrays[cell] = self.builder.array(cell.dtype, cell.size)
+            handle.name = cell.name if cell.in_memory else ""
             for k, value in enumerate(op.operands):
                 self.builder.array_store(handle, self.builder.const(k, i32), value)
         else:

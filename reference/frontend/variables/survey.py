@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ir.ops import PARALLEL_FOR
 from ...ir.structure import Op, Region
 from .cells import ALLOC, READ, UPDATE, WRITE, Cell
 
@@ -52,7 +53,7 @@ class Survey:
         return {key: None for key in written if key[0] not in own}
 
     def _structured(self, op: Op, parallel: Op | None) -> dict[Key, None]:
-        inside = op if op.name == "parallel_for" else parallel
+        inside = op if op.opdef is PARALLEL_FOR else parallel
         merged: dict[Key, None] = {}
         for region in op.regions:
             merged.update(self._region(region, inside))
@@ -64,7 +65,7 @@ class Survey:
             own.add(cell)
             self._home[cell] = parallel
             return
-        if op.attrs["at"] is None and cell.size > SELECT_LIMIT:
+        if op.attrs["at"] is None and (cell.in_memory or cell.size > SELECT_LIMIT):
             self.arrays[cell] = None
         outside = self._home[cell] is not parallel
         if outside:

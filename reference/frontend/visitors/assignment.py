@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 from typing import Final
 
 from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
@@ -18,11 +17,12 @@ from ..emission.literals import describe, is_number, plain, suggestion
 from ..emission.references import CellRef, ScalarRef, cell_matrix, is_live, references_of
 from ..emission.structs import is_live_struct, local_struct, store_struct
 from ..emission.type_promotion import alone, common, typed
+from ..expressions.dispatch import dereferenced, evaluate, expression, lookup, statement
+from ..expressions.lints import check_fractions, check_hidden
+from ..expressions.operators import binary
 from ..syntax.scope import Binding
 from ..variables import cells
 from .annotations import converted
-from .dispatch import dereferenced, evaluate, expression, lookup, statement
-from .operators import binary
 
 __all__ = ["assign", "declare", "local", "store"]
 
@@ -49,8 +49,8 @@ def _name(context: Context, node: ast.Name) -> KernelObject:
 def _unknown(context: Context, name: str) -> KernelObject:
     ended = context.scopes.ended.get(name)
     if ended is None:
-        known = {n for scope in context.scopes.stack for n in scope} | set(context.scopes.outer)
-        do = suggestion(name, known) or "assign to it first, or import it"
+        names = {n for scope in context.scopes.stack for n in scope} | set(context.scopes.outer)
+        do = suggestion(name, names) or "assign to it first, or import it"
         context.fail(AdstackNameError, f"name '{name}' is not defined", do=do)
     bound, block = ended
     context.fail(
@@ -131,13 +131,18 @@ def _store_elements(context: Context, target: KernelObject, value: KernelObject,
         target.storage.target(k).set(Expr(element))
 
 
-def _assign_name(context: Context, node: ast.Name, value: object, keep: bool) -> None:
+def _assign_name(
+    context: Context, node: ast.Name, value: object, keep: bool, statement: ast.Assign | None = None
+) -> None:
     binding = context.scopes.find(node.id)
     if binding is None:
+        check_hidden(context, node, value)
         declare(context, node.id, value, keep=keep)
         return
     _check_mutable(context, node.id, binding)
     if is_reference(binding.value) and not keep:
+        if statement is not None and isinstance(binding.value, CellRef) and binding.value.cell.of_literal:
+            check_fractions(context, statement, node, value, binding.value.dtype, local=True)
         store(context, binding.value, value, node.id)
         return
     _rebind(context, node.id, binding, value, keep)
@@ -164,23 +169,27 @@ def _rebind(context: Context, name: str, binding: Binding, value: object, keep: 
     binding.value, binding.kind = bound, "local" if is_reference(bound) else "static"
 
 
-def assign(context: Context, target: ast.expr, value: object, keep: bool = False) -> None:
-    """Assign to a name, an element, a component or several of them."""
+def assign(
+    context: Context, target: ast.expr, value: object, keep: bool = False, statement: ast.Assign | None = None
+) -> None:
+    """Assign to a name, an element, a component or several of them; `statement` says so, if it is to be looked at."""
     with context.at(target):
         if isinstance(target, ast.Name):
-            _assign_name(context, target, value, keep)
+            _assign_name(context, target, value, keep, statement)
         elif isinstance(target, (ast.Tuple, ast.List)):
             _unpack(context, target, value, keep)
         elif isinstance(target, ast.Starred):
             context.fail(AdstackSyntaxError, "starred targets are not supported", do="name each part")
         else:
-            _assign_place(context, target, value)
+            _assign_place(context, target, value, statement)
 
 
-def _assign_place(context: Context, target: ast.expr, value: object) -> None:
+def _assign_place(context: Context, target: ast.expr, value: object, statement: ast.Assign | None) -> None:
     reference = lookup(context, target)
     if not is_reference(reference):
         _refuse_target(context, target, reference)
+    if statement is not None and isinstance(reference, ScalarRef) and not isinstance(reference, CellRef):
+        check_fractions(context, statement, target, value, reference.dtype, local=False)
     _check_distinct(context, target, reference)
     store(context, reference, value, ast.unparse(target))
 
@@ -231,7 +240,7 @@ def _assign(context: Context, node: ast.Assign) -> None:
     value = evaluate(context, node.value)
     keep = _is_static(context, node.value)
     for target in node.targets:
-        assign(context, target, value, keep)
+        assign(context, target, value, keep, node)
 
 
 def _is_static(context: Context, node: ast.expr) -> bool:
@@ -277,8 +286,8 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
     _check_distinct(context, node.target, target)
     value = plain(evaluate(context, node.value))
     kind = _ATOMIC.get(type(node.op))
-    if isinstance(target, CellRef) and target.cell.of_literal and not target.dtype.is_float:
-        _warn_of_fractions(context, node, value, target.dtype)
+    if isinstance(target, CellRef) and target.cell.of_literal:
+        check_fractions(context, node, node.target, value, target.dtype, local=True)
     if kind is None:
         store(context, target, binary(context, node.op, dereferenced(target), value), ast.unparse(node.target))
     elif isinstance(target, ScalarRef):
@@ -287,20 +296,6 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
         context.fail(AdstackTypeError, "a struct can't be updated as a whole", do="update its members")
     else:
         _update_elements(context, kind, target, value, node)
-
-
-def _warn_of_fractions(context: Context, node: ast.AugAssign, value: object, dtype: DType) -> None:
-    """Warn where a local that began as a plain integer is updated by a float: Python would make a float of it."""
-    if not ((isinstance(value, Expr) or is_number(value)) and alone(value).is_float):
-        return
-    import warnings
-
-    name = ast.unparse(node.target)
-    loc = context.loc(node)
-    text = linecache.getline(loc.file, loc.line).strip()
-    message = f"{loc}: '{name}' began as an integer ({dtype}) and loses the fraction of what updates it"
-    shown = f"\n    {text}\n    {'^' * len(ast.unparse(node))}\n  do: begin with {name} = 0.0, for example"
-    warnings.warn(message + shown, stacklevel=2)
 
 
 def _augment_object(context: Context, node: ast.AugAssign, target: object) -> None:

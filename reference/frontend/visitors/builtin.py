@@ -5,15 +5,21 @@ from __future__ import annotations
 import builtins
 from typing import Final
 
+import numpy as np
+
 from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...ir.types import DType, from_numpy
 from ...values import functions
 from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction, TypeLike
+from ...values.matrices.matrix import Matrix
+from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
+from ..expressions.printing import print_, text_of
 from .domains import RuntimeRange
-from .printing import print_, text_of
+from .sparse import TABLE as OF_SPARSE_LEVELS
 
 __all__ = ["TABLE"]
 
@@ -52,6 +58,8 @@ def _over_iterable(function: PythonFunction, original: PythonFunction) -> Python
 def _len(context: Context, value: KernelObject) -> KernelObject:
     if isinstance(value, Expr):
         raise AdstackTypeError("a scalar has no length")
+    if is_field(value) or isinstance(value, ArrayArgument):
+        return value.shape[0]  # of an array a runtime value
     return len(value)
 
 
@@ -88,6 +96,38 @@ def _zip(context: Context, *values: object, strict: bool = False) -> KernelObjec
     return list(zip(*values, strict=strict))
 
 
+def _array(original: PythonFunction) -> PythonFunction:
+    """`np.array` makes a vector or matrix, which can be indexed by runtime values; inside `static` it is numpy's."""
+
+    def call(context: Context, value: KernelObject, dtype: KernelObject = None) -> KernelObject:
+        if context.static_depth:
+            return original(value, dtype)
+        if not isinstance(value, (list, tuple, np.ndarray, Elements)):
+            raise AdstackTypeError("np.array takes a list of numbers here", note=f"got {type(value).__name__}")
+        return Matrix(value, None if dtype is None else _type_of(dtype))
+
+    return call
+
+
+def _type_of(dtype: KernelObject) -> KernelObject:
+    """A numpy type as one of the language."""
+    return dtype if isinstance(dtype, DType) or dtype in (int, float, bool) else from_numpy(np.dtype(dtype))
+
+
+def _reversed(context: Context, value: KernelObject) -> KernelObject:
+    if isinstance(value, RuntimeRange):
+        raise AdstackTypeError("a range of runtime bounds can't be reversed", do="write range(n - 1, -1, -1)")
+    return value[::-1] if isinstance(value, range) else list(reversed(value))
+
+
+def _sorted(context: Context, value: KernelObject, **kwargs: object) -> KernelObject:
+    items = list(value)
+    if any(isinstance(item, Expr) for item in items):
+        do = "put two numbers in order with qd.min and qd.max, or sort on the host: np.sort(x.to_numpy())"
+        raise AdstackTypeError("sorted() takes what is known while compiling", do=do)
+    return sorted(items, **kwargs)  # type: ignore[call-overload]
+
+
 def _refused(what: str) -> PythonFunction:
     def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
         context.fail(AdstackSyntaxError, f"{what}() is not supported in kernels", do="call it around the kernel")
@@ -110,8 +150,13 @@ TABLE: Final[dict[KernelObject, PythonFunction]] = {
     builtins.all: _any_all("all", builtins.all),
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
+    builtins.reversed: _reversed,
+    builtins.sorted: _sorted,
     builtins.print: print_,
     builtins.str: text_of,
+    np.array: _array(np.array),
+    np.asarray: _array(np.asarray),
+    **OF_SPARSE_LEVELS,
     **{
         getattr(builtins, name): _refused(name)
         for name in ("open", "input", "eval", "exec", "compile", "globals", "locals")

@@ -21,14 +21,14 @@ from ..emission.expr import Expr
 from ..emission.literals import is_number
 from ..emission.references import ScalarRef
 from ..emission.type_promotion import literal
+from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
+from ..expressions.foreign import guarded
+from ..expressions.printing import formatted, is_runtime
 from . import builtin
 from .collections import as_mapping, elements_of
-from .dispatch import dereferenced, evaluate, expression, lookup
 from .domains import RuntimeRange
-from .foreign import guarded
 from .inlining import inline
 from .once import refuse_once
-from .printing import formatted, is_runtime
 from .stopping import stop
 from .whole import of_whole
 

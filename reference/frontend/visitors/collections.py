@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from functools import partial
 
+from ...absent import absent
 from ...errors import (
     AdstackAttributeError,
     AdstackError,
@@ -21,13 +22,13 @@ from ...values.matrices.swizzles import positions_of
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
-from ..emission.literals import describe, plain, suggestion
+from ..emission.literals import describe, is_number, plain, suggestion
 from ..emission.references import ScalarRef, is_live, references_of
 from ..emission.references import live as live_matrix
 from ..emission.structs import is_live_struct, member_reference
-from .dispatch import dereferenced, evaluate, expression, lookup
-from .foreign import guarded
-from .operators import condition
+from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
+from ..expressions.foreign import guarded
+from ..expressions.operators import condition
 
 __all__ = ["as_mapping", "elements_of"]
 
@@ -161,14 +162,21 @@ def _member(context: Context, base: object, name: str) -> KernelObject:
         except AdstackError:
             raise
         except AttributeError as error:
-            kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
-            what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
-            do = suggestion(name, dir(base))
-            raise kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=do) from error
+            raise _without(context, base, name) from error
 
     value = guarded(context, read)
     _capture(context, base, name, value)
     return plain(value)
+
+
+def _without(context: Context, base: object, name: str) -> AdstackError:
+    """The error for an attribute that is not there."""
+    kind = AdstackNameError if isinstance(base, types.ModuleType) else AdstackTypeError
+    row = absent("a number", name) if isinstance(base, Expr) or is_number(base) else None
+    if row is not None:
+        return kind(f"a number has no '{name}': {row.why}", loc=context.builder.loc, do=row.do)
+    what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
+    return kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=suggestion(name, dir(base)))
 
 
 def _capture(context: Context, base: object, name: str, value: object) -> None:

@@ -13,10 +13,11 @@ from ...values.kinds import KernelObject
 from ..emission.context import Context, Loop
 from ..emission.expr import Expr
 from ..emission.references import CellRef
+from ..expressions.dispatch import evaluate, execute, statement
+from ..expressions.lints import check_unused
+from ..expressions.operators import cheap, condition
+from ..expressions.printing import message_of
 from ..variables import cells
-from .dispatch import evaluate, execute, statement
-from .operators import cheap, condition
-from .printing import message_of
 from .stopping import detach
 
 __all__ = ["block", "flag", "function_body", "guarded_by", "has_jump", "iteration", "unbroken"]
@@ -252,6 +253,7 @@ def _expression(context: Context, node: ast.Expr) -> None:
         return
     frame = context.frame
     frame.calls_as_statement = node.value if isinstance(node.value, ast.Call) else None
+    check_unused(context, node)
     evaluate(context, node.value)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from ...data.levels import Cells
+from ...data.snode import SNode
 from ...data.struct_fields import StructField
 from ...errors import AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
@@ -17,12 +19,12 @@ from ...values.compile_time import Grouped, NdRange
 from ...values.elements import Elements
 from ...values.functions import abs_, cast, max_, select
 from ...values.kinds import KernelObject
-from ..emission.arrays import ArrayArgument
+from ..emission.arrays import ArrayArgument, touch
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import describe, is_number, plain
 from ..emission.type_promotion import alone, common, typed
-from .indexing import indexable, touch
+from ..expressions.indexing import indexable
 
 __all__ = ["Domain", "RuntimeRange", "domain_of"]
 
@@ -46,17 +48,22 @@ class Domain:
         offsets: what to add to each index before the body sees it.
         grouped: the body gets one vector instead of one scalar per axis.
         step: what each index is multiplied by before.
+        cells: in which cells of sparse levels the points lie; the body is for active ones.
     """
 
     bounds: list[tuple[Value, Value]]
     offsets: Sequence[KernelObject]
     grouped: bool = False
     step: KernelObject = 1
+    cells: tuple[Cells, ...] = ()
 
-    def points(self, context: Context, indices: Sequence[Value]) -> list[KernelObject]:
+    def indices(self, values: Sequence[Value]) -> list[KernelObject]:
+        """The indices of a point of the box, as the body sees them."""
+        return [self._moved(Expr(i), o) for i, o in zip(values, self.offsets, strict=False)]
+
+    def targets(self, indices: list[KernelObject]) -> list[KernelObject]:
         """What the loop's targets are given."""
-        exprs = [self._moved(Expr(i), o) for i, o in zip(indices, self.offsets, strict=False)]
-        return [Elements.over(exprs, (len(exprs),))] if self.grouped else exprs
+        return [Elements.over(indices, (len(indices),))] if self.grouped else indices
 
     def _moved(self, index: Expr, offset: KernelObject) -> Expr:
         if is_number(self.step) and self.step < 0:  # subtracted: an unsigned index has no negative step
@@ -70,7 +77,7 @@ def domain_of(context: Context, iterable: object) -> Domain:
     """The domain of a runtime loop over `iterable`."""
     if isinstance(iterable, Grouped):
         inner = domain_of(context, iterable.domain)
-        return Domain(inner.bounds, inner.offsets, True)
+        return Domain(inner.bounds, inner.offsets, True, cells=inner.cells)
     if isinstance(iterable, range):
         if iterable.step == 1:
             return _box(context, [(iterable.start, iterable.stop)])
@@ -83,6 +90,8 @@ def domain_of(context: Context, iterable: object) -> Domain:
         return domain_of(context, iterable.member_fields[0])
     if indexable(iterable):
         return _array(context, iterable)
+    if isinstance(iterable, SNode):
+        return replace(_box(context, [(0, extent) for extent in iterable.shape]), cells=iterable.cells)
     return _refused(context, iterable)
 
 
@@ -99,7 +108,7 @@ def _array(context: Context, array: KernelObject) -> Domain:
         return _box(context, [(0, extent) for extent in array.shape])
     touch(context, array)
     box = _box(context, [(0, extent) for extent in array.shape])
-    return Domain(box.bounds, array.offset or (0,) * len(box.bounds))
+    return Domain(box.bounds, array.offset or (0,) * len(box.bounds), cells=getattr(array, "cells", ()))
 
 
 def _box(context: Context, axes: Sequence[tuple[KernelObject, KernelObject]]) -> Domain:

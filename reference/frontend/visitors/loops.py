@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
-from ...ir.structure import Region, Value
+from ...ir.structure import Op, Region, Value
 from ...values.compile_time import static
 from ...values.elements import Elements
 from ...values.kinds import KernelObject
@@ -14,14 +14,16 @@ from ..emission.context import Context, Loop
 from ..emission.expr import Expr
 from ..emission.literals import describe, plain
 from ..emission.references import CellRef
+from ..expressions.dispatch import evaluate, lookup, statement
+from ..expressions.foreign import guarded
+from ..expressions.lints import check_races, check_values
+from ..expressions.operators import condition
 from ..syntax.source import assigned_in
 from ..variables import cells
 from .assignment import declare
 from .control import block, flag, guarded_by, has_jump, iteration, unbroken
-from .dispatch import evaluate, lookup, statement
 from .domains import Domain, domain_of
-from .foreign import guarded
-from .operators import condition
+from .sparse_loops import as_it_was, for_active
 
 __all__: list[str] = []
 
@@ -35,6 +37,7 @@ def _for(context: Context, node: ast.For) -> None:
     if is_static:
         _unrolled(context, node, iterable)
         return
+    check_values(context, node, iterable)
     with context.at(node.iter):
         domain = domain_of(context, iterable)
     if context.at_top and context.frame.may_parallelise and not hints.get("serialize") and domain.bounds:
@@ -166,12 +169,35 @@ def _is_point(context: Context, item: tuple[KernelObject, ...]) -> bool:
 
 
 def _parallel(context: Context, node: ast.For, domain: Domain) -> None:
+    check_races(context, node)
     body = Region([Value(lo.type) for lo, _ in domain.bounds])
     with context.region(body):
-        _bind(context, node.target, domain.points(context, body.args), _changed(context, node))
-        iteration(context, "parallel", body, node.body, None)
+        test = _iteration(context, node, domain, body.args, ("parallel", None))
         context.builder.yield_()
+    if test is not None:
+        as_it_was(context, domain.cells[-1].level, test, body)
     context.builder.parallel_for(domain.bounds, body)
+
+
+def _iteration(
+    context: Context, node: ast.For, domain: Domain, values: Sequence[Value], how: tuple[str, CellRef | None]
+) -> Op | None:
+    """Lower an iteration into the current region: `how` is the kind of the loop, and what breaks it.
+
+    Returns:
+        the load that tells whether it is left out, in a loop over what is active.
+    """
+    kind, broken = how
+    indices = domain.indices(values)
+
+    def lower() -> None:
+        _bind(context, node.target, domain.targets(indices), _changed(context, node))
+        iteration(context, kind, context.builder.region, node.body, broken)
+
+    if not domain.cells:
+        lower()
+        return None
+    return for_active(context, domain.cells, domain.offsets, indices, lower)
 
 
 def _serial(context: Context, node: ast.For, domain: Domain) -> None:
@@ -179,8 +205,7 @@ def _serial(context: Context, node: ast.For, domain: Domain) -> None:
 
     def inside(indices: list[Value]) -> None:
         with context.scopes.block(context.builder.loc):
-            _bind(context, node.target, domain.points(context, indices), _changed(context, node))
-            iteration(context, "serial", context.builder.region, node.body, broken)
+            _iteration(context, node, domain, indices, ("serial", broken))
 
     _nest(context, domain.bounds, [], inside, broken)
 

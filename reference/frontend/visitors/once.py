@@ -10,9 +10,11 @@ from typing import Final
 import numpy as np
 
 from ...errors import AdstackTypeError
+from ...ir.types import from_numpy
 from ...values import functions
 from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction
+from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 
@@ -23,6 +25,7 @@ _CHANGING: Final = frozenset(
     {"append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
 )
 _MAKING: Final = frozenset({"field", "ndarray", "tensor"})
+_OVER: Final = (sum, min, max, sorted, list, tuple, enumerate, zip, reversed, any, all, map, filter)
 _CLOCKS: Final = (datetime.datetime, datetime.date)
 _EVER_NEW: Final = frozenset({"time", "secrets", "uuid", "posix"})
 
@@ -47,8 +50,14 @@ def refuse_once(context: Context, function: PythonFunction, args: list[KernelObj
     elif name in _MAKING and module.startswith("adstack."):
         message = f"{name}() would make memory while compiling, which a kernel can't"
         context.fail(AdstackTypeError, message, do="make it outside of the kernel; a local array is a qd.Vector")
+    elif function in _OVER and any(is_field(a) or isinstance(a, ArrayArgument) for a in args):
+        message = f"{name}() does not run over the elements of an array in a kernel"
+        context.fail(AdstackTypeError, message, do="write a loop over its indices: for i in x: ... x[i] ...")
     elif _is_math(function, module) and any(isinstance(a, (Expr, Elements)) for a in args):
         _suggest(context, name)
+    elif isinstance(function, type) and issubclass(function, np.generic) and any(isinstance(a, Expr) for a in args):
+        message = f"numpy's {name} takes numbers that are known while compiling"
+        context.fail(AdstackTypeError, message, do=f"write qd.{from_numpy(np.dtype(function))}(...)")
 
 
 def _is_math(function: PythonFunction, module: str) -> bool:

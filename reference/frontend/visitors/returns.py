@@ -23,10 +23,10 @@ from ..emission.expr import Expr
 from ..emission.literals import describe, is_number
 from ..emission.structs import live_struct
 from ..emission.type_promotion import common, typed
+from ..expressions.dispatch import dereferenced, evaluate, statement
 from .assignment import is_reference, local, store
-from .dispatch import dereferenced, evaluate, statement
 
-__all__ = ["flattened", "result_of", "types_of"]
+__all__ = ["flattened", "now", "put", "result_of", "types_of"]
 
 
 @statement(ast.Return)
@@ -77,9 +77,9 @@ def result_of(context: Context) -> KernelObject:
             target = _target(context, values)
     for returned in frame.returns:
         with context.at(returned.node):
-            _insert(context, returned.region, returned.mark, partial(_put, context, target, returned.value))
+            _insert(context, returned.region, returned.mark, partial(put, context, target, returned.value))
     frame.region.ops[frame.begin : frame.begin] = allocations.ops
-    return _now(target)
+    return now(target)
 
 
 def _check_complete(context: Context, frame: Frame) -> None:
@@ -127,19 +127,19 @@ def _target(context: Context, values: list[KernelObject]) -> KernelObject:
     )
 
 
-def _put(context: Context, target: KernelObject, value: KernelObject) -> None:
-    """Store what is returned; what is the same object in every return needs no place."""
+def put(context: Context, target: KernelObject, value: KernelObject) -> None:
+    """Store what is returned to what `_target` gave; what is the same object in every return needs no place."""
     if is_reference(target):
         store(context, target, value, "the value returned")
     elif isinstance(target, (tuple, list)):
         for part, item in zip(target, value, strict=True):
-            _put(context, part, item)
+            put(context, part, item)
 
 
-def _now(target: KernelObject) -> KernelObject:
-    """The value of what `_target` gave."""
+def now(target: KernelObject) -> KernelObject:
+    """The value of a place, or a tuple of places, for what is returned."""
     if isinstance(target, (tuple, list)):
-        return type(target)(_now(part) for part in target)
+        return type(target)(now(part) for part in target)
     return dereferenced(target)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import AdstackTypeError
-from ...ir.ops import TABLE
+from ...ir.ops import LOAD, TABLE
 from ...ir.structure import Function, Op, Region, Value
 from ...ir.types import FLOATS, DType
 from ..emission.context import Context
@@ -52,7 +52,7 @@ class _Detaching:
             for inner in op.regions:
                 self.region(inner)
             region.ops.append(op)
-            if op.name == "load" and op.attrs["place"].name in self.names and op.result.type in FLOATS:
+            if op.opdef is LOAD and op.attrs["place"].name in self.names and op.result.type in FLOATS:
                 region.ops.append(self._constant(op))
 
     def _constant(self, load: Op) -> Op:

@@ -1,4 +1,4 @@
-"""Methods of whole fields and arrays in kernels: `x.fill(v)` is a loop there; what the host does is refused."""
+"""Methods of whole fields, arrays and lists in kernels: `x.fill(v)` is a loop; what the host does is refused."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from types import MethodType
 from typing import Final
 
 from ...data.hostarrays import HostArray
+from ...data.snode import SNode
 from ...errors import AdstackTypeError
 from ...values.func import BoundFunc
 from ...values.kinds import KernelObject
 from ..emission.arrays import filling
 from ..emission.context import Context
+from ..emission.sparse import ListRef
+from .sparse import of_list
 
 __all__ = ["of_whole"]
 
-_OF_THE_HOST: Final = ("copy_from", "from_numpy", "from_torch", "to_numpy", "to_torch", "to_dlpack")
+_OF_THE_HOST: Final = ("copy_from", "from_numpy", "from_torch", "to_numpy", "to_torch", "to_dlpack", "deactivate_all")
 
 
 def of_whole(context: Context, function: object) -> KernelObject:
-    """What a call of `function` means in a kernel, if it is a method of a field or array; else `function` itself."""
-    if not isinstance(function, MethodType) or not isinstance(function.__self__, HostArray):
+    """What a call of `function` means in a kernel, if it is a method of a field, array or list; else `function`."""
+    if not isinstance(function, MethodType) or not isinstance(function.__self__, (HostArray, ListRef, SNode)):
         return function
     name = function.__name__
+    of_sparse = of_list(function)
+    if of_sparse is not None:
+        return of_sparse
     if name == "fill":
         return BoundFunc(filling, function.__self__)
     if name in _OF_THE_HOST:

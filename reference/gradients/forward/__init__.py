@@ -1,5 +1,5 @@
 """`FwdMode`: launches that compute directional derivatives as well.
 
-dual.py      FwdMode; tangents.py: what the host computes in between
+dual.py      FwdMode; tangents.py: what the host computes in between; arguments.py: duals of gradients that calls pass
 May import: the rest of gradients but tapes and launches; launch and below.
 """

@@ -11,18 +11,21 @@ from ..scalar_arguments import active_parameters, unlink
 __all__ = ["check_constants"]
 
 
-def check_constants(made: Specialisation, call: Call) -> None:
-    """An error in forward mode for a scalar argument that is not constant, if something with a dual depends on it."""
+def check_constants(specialisation: Specialisation, call: Call) -> None:
+    """In forward mode, AdstackRuntimeError if a call passes a number with a dual as a scalar argument that matters.
+
+    It matters if something with a dual depends on the parameter. The call passes plain numbers afterwards.
+    """
     if not any(isinstance(scalar, Linked) for scalar in call.scalars):
         return
-    active = active_parameters(made, "dual")
-    for param, scalar in zip(made.kernel.params, call.scalars, strict=True):
+    active = active_parameters(specialisation, "dual")
+    name = specialisation.kernel.name
+    for param, scalar in zip(specialisation.kernel.params, call.scalars, strict=True):
         if param in active and isinstance(scalar, Linked) and scalar.chain.open and scalar.dual != 0.0:
             raise AdstackRuntimeError(
-                f"the argument {param.name} of {made.kernel.name} has a dual of {scalar.dual}, and scalar arguments "
-                "are constants",
-                loc=made.kernel.loc,
-                do=f"store the number in a field of shape () with needs_dual=True and read that in {made.kernel.name}, "
+                f"the argument {param.name} of {name} has a dual of {scalar.dual}, and scalar arguments are constants",
+                loc=specialisation.kernel.loc,
+                do=f"store the number in a field of shape () with needs_dual=True and read that in {name}, "
                 "or write float(...) around it if it is a constant",
             )
     unlink(call)

@@ -12,10 +12,12 @@ from ...data.fields import Field
 from ...data.hostvalues import number
 from ...data.ndarrays import Ndarray
 from ...errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.observers import OBSERVERS
+from ...runtime.state import Runtime
 from ...runtime.threads.recording import RECORDERS, is_recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
@@ -25,6 +27,9 @@ from ..memory.positions import flat_positions
 from ..memory.undo import differing, identity
 from ..modes.companions import companions
 from ..modes.compiled import differentiated
+from ..modes.differentiated import with_arrays
+from ..modes.jvp import has_second, refuse_partial
+from .arguments import duals_of_gradients
 from .constants import check_constants
 from .tangents import Tangents, tangent_of
 
@@ -34,9 +39,14 @@ __all__ = ["FwdMode"]
 class FwdMode(Scoped):
     """Directional derivatives: within it, a launch also computes the `.dual` of what it writes.
 
+    For instance::
+
         with qd.ad.FwdMode(loss=y, param=x, seed=[1.0, 0.0]):
             compute()
         y.dual[None]
+
+    Reverse mode within it, by `kernel.grad()` or a Tape, gives second derivatives: `x.grad.dual` is the directional
+    derivative of `x.grad`, for fields and ndarrays that have gradients and duals.
 
     A real number that a kernel returns has its directional derivative at `.dual`, and takes it along where the host
     computes with it and stores it. On leaving, the dual of `param` is zero again, unless `param` is one of the losses.
@@ -60,12 +70,12 @@ class FwdMode(Scoped):
         for data in (*self.losses, param):
             _check(data)
         self.seed = _direction(param, seed)
-        self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+        self.calls: list[tuple[object, tuple[object, ...]]] = []
         self._tangents = Tangents()
         self._recorder: Entry[Any] | None = None
         self._observer: Entry[Any] | None = None
-        self._duals: dict[Any, tuple[Buffer, Buffer]] = {}
-        self._before: dict[Any, Array] = {}
+        self._duals: dict[object, tuple[Buffer, Buffer]] = {}
+        self._before: dict[object, Array] = {}
 
     def __enter__(self) -> FwdMode:
         if is_recording():
@@ -93,13 +103,11 @@ class FwdMode(Scoped):
     def _end(self) -> None:
         """Be in charge no longer."""
         self._tangents.close()
-        if self._recorder is not None:
-            RECORDERS.end(self._recorder)
-        if self._observer is not None:
-            OBSERVERS.end(self._observer)
+        RECORDERS.end(self._recorder)
+        OBSERVERS.end(self._observer)
 
-    def leave(self, kind: Any, error: Any, trace: Any) -> None:
-        """The direction is zero again."""
+    def leave(self, kind: object, error: object, trace: object) -> None:
+        """The direction is zero again, also after an error."""
         try:
             with RUNTIME_LOCK.lock:
                 self._note_others()
@@ -109,30 +117,54 @@ class FwdMode(Scoped):
             self._end()
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Launch in forward mode; plainly, if nothing that the kernel touches has a dual."""
-        made, call, runtime = kernel.prepared(args, kwargs)
-        check_constants(made, call)
+        """Launch a kernel in forward mode, or plainly if nothing that it touches has a dual; what it returns."""
+        specialisation, call, runtime = kernel.prepared(args, kwargs)
+        jvp = self.enter(kernel, specialisation, call, runtime)
         self.calls.append((kernel, (*args, *kwargs.values())))
-        duals = companions(made, "dual")
+        returned: Any = jvp.launch(call)
+        if jvp is specialisation:
+            return returned
+        if specialisation.records is not None:
+            specialisation.records.note(call)
+        return None if specialisation.returns is None else self._tangents.returned(specialisation.returns, returned)
+
+    def enter(self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime) -> Specialisation:
+        """What computes the tangents of a call of a kernel: the specialisation itself where there are none."""
+        check_constants(specialisation, call)
+        duals = companions(specialisation, "dual")
         if not duals:
-            return made.launch(call)
+            return specialisation
         self._note_others()
         for name, place in duals.items():
-            self._take(*_memory(made, call.arrays, name, place.name))
-        scalars = differentiated(made, "forward", runtime, strict=False).run(call)
-        if made.records is not None:
-            made.records.note(call)
-        return None if made.returns is None else self._tangents.returned(made.returns, scalars)
+            self._take(*_memory(specialisation, call.arrays, name, place.name))
+        differentiated(specialisation, "forward", runtime, strict=False).check(call)
+        jvp: Specialisation = kernel.with_tangents(specialisation, runtime)
+        return jvp
+
+    def adjoint(
+        self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime, args: Sequence[object]
+    ) -> tuple[Specialisation, Call]:
+        """The kernel with tangents, and the call with the duals of gradients; as they are if there are none of those.
+
+        AdstackRuntimeError if something has a gradient and no dual.
+        """
+        if not has_second(specialisation):
+            return specialisation, call
+        refuse_partial(specialisation)
+        second = with_arrays(call, dict(duals_of_gradients(kernel.parameters, args)))
+        if call.seeds:
+            second.seeds = (*[0.0] * len(call.seeds), *call.seeds)  # of the numbers, then of their tangents
+        return kernel.with_tangents(specialisation, runtime), second
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
-        """What was read moves along the dual of the element."""
+        """The `value` that the host has read at a `position` of an array; it moves along the dual of the element."""
         beside = array.dual
         if beside is None or not beside.is_placed:
             return value
         return Linked.of(value, self._tangents, float(beside.buffer.item(position)))
 
     def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
-        """What is written moves as it was computed."""
+        """The host has written linked numbers, the `entries`, to an array: the elements move as the numbers do."""
         if array.dual is None or not array.dual.is_placed:
             return
         buffer = array.dual.buffer
@@ -168,18 +200,18 @@ class FwdMode(Scoped):
                 dual.exchange(positions, np.zeros(len(positions), dual.dtype.numpy))
 
     def host_wrote(self, array: Any, where: Any) -> None:
-        """What the host writes is constant; what it writes to the parameter moves along the seed."""
+        """The host has written to an array: the elements are constant; those of the parameter move along the seed."""
         dual = None if array is self.param else array.dual
-        if dual is not None and dual.is_placed:
+        if dual is not None and dual.is_placed and dual.has_data():
             contents = np.array(dual.buffer.read())
             contents[where] = 0
             dual.buffer.write(contents)
 
 
-def _memory(made: Specialisation, arrays: Any, name: str, dual: str) -> tuple[Buffer, Buffer]:
+def _memory(specialisation: Specialisation, arrays: Any, name: str, dual: str) -> tuple[Buffer, Buffer]:
     """The memory of a place, and of its dual."""
-    if name in made.fields:
-        data = made.fields[name]
+    if name in specialisation.fields:
+        data = specialisation.fields[name]
         return data.buffer, data.dual.buffer
     return arrays[name], arrays[dual]
 

@@ -24,11 +24,11 @@ class Tangents:
         self.open = False
 
     def combined(self, parts: Sequence[tuple[float, float]]) -> float:
-        """The tangent of a number that depends on these; a tangent of 0 contributes nothing."""
+        """The tangent of a number that depends on others, each a (tangent, slope); a tangent of 0 adds nothing."""
         return sum((slope * tangent for tangent, slope in parts if tangent != 0.0), 0.0)
 
     def returned(self, spec: Spec, scalars: Sequence[Any]) -> Any:
-        """What a launch returned, from its scalars and, behind them, the tangents of the real ones."""
+        """What a launch returned, as `spec` says, of its scalars and, behind them, the tangents of the real ones."""
         types = real_scalars(spec)
         tangents, places = iter(scalars[len(types) :]), iter(types)
 

@@ -7,16 +7,17 @@ makes launches under a tape in the same ways.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ...errors import AdstackDataAccessError, AdstackError, AdstackMemoryError
+from ...ir.ops import ATOMIC, LOAD, PLACE_WRITES, RANDOM
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
 from ...runtime.state import Runtime
 from ...transforms.tasks.crossing import Segment, segments
-from ..events import Launch
+from ..events import Launch, memory_of
 from ..journal import JournaledLaunch
 from ..modes.companions import accompanied
 from ..modes.compiled import derived, differentiated, journaled, parted
@@ -26,63 +27,63 @@ from ..modes.state import Beside, Way, state_of
 if TYPE_CHECKING:
     from ...launch.arguments import Call
 
-__all__ = ["KeptLaunch", "kept_launches", "kept_way"]
+__all__ = ["KeptLaunch", "kept_launches", "kept_way", "reversing"]
 
 
-def kept_way(made: Specialisation, names: Collection[str], runtime: Runtime) -> Way | None:
+def kept_way(specialisation: Specialisation, names: Collection[str], runtime: Runtime) -> Way | None:
     """How launches of a specialisation have to be made, if its reverse pass reads the places `names`.
 
     None if it needs nothing that the launch overwrites.
     """
-    if not _may_lose(made, names):
+    if not _may_lose(specialisation, names):
         return None
     try:
-        derived(made, "reverse", runtime)
+        derived(specialisation, "reverse", runtime)
     except AdstackDataAccessError:
-        return _way(made, runtime)
+        return _way(specialisation, runtime)
     except AdstackError:
         return None  # .grad() will say why
     return None
 
 
-def _may_lose(made: Specialisation, names: Collection[str]) -> bool:
+def _may_lose(specialisation: Specialisation, names: Collection[str]) -> bool:
     """Whether the reverse pass may need something that the launch does not leave behind."""
-    for op in made.kernel.body.walk():
-        if op.name == "random" or (op.name in ("store", "atomic") and op.attrs["place"].name in names):
+    for op in specialisation.kernel.body.walk():
+        if op.opdef is RANDOM or (op.opdef in PLACE_WRITES and op.attrs["place"].name in names):
             return True
-        if op.name == "atomic" and (op.attrs["kind"] != "add" or op.result.uses):
+        if op.opdef is ATOMIC and (op.attrs["kind"] != "add" or op.result.uses):
             return True
-    return any(_rewrites_local(segment) for segment in segments(made.kernel.body))
+    return any(_rewrites_local(segment) for segment in segments(specialisation.kernel.body))
 
 
 def _rewrites_local(segment: Segment) -> bool:
     """Whether a stretch of the kernel reads a shared local that it writes."""
     temps = [op for op in segment.walk() if "place" in op.attrs and op.attrs["place"].kind == "temp"]
-    read = {op.attrs["place"].name for op in temps if op.name == "load"}
-    return any(op.name != "load" and op.attrs["place"].name in read for op in temps)
+    read = {op.attrs["place"].name for op in temps if op.opdef is LOAD}
+    return any(op.opdef is not LOAD and op.attrs["place"].name in read for op in temps)
 
 
-def _way(made: Specialisation, runtime: Runtime) -> Way | None:
+def _way(specialisation: Specialisation, runtime: Runtime) -> Way | None:
     """The first way in which the launch can be made; None if there is none."""
     try:
-        derived(made, "rewinding", runtime)
+        derived(specialisation, "rewinding", runtime)
     except AdstackDataAccessError:
-        pieces = parted(made, runtime)
+        pieces = parted(specialisation, runtime)
     else:
         return "rewinding"
     try:
         for piece in pieces:
             derived(piece, "rewinding", runtime)
         if not pieces:
-            journaled(made, runtime)
+            journaled(specialisation, runtime)
     except AdstackDataAccessError:
-        return _journaled_way(made, runtime)
+        return _journaled_way(specialisation, runtime)
     return "parted" if pieces else "journaled"
 
 
-def _journaled_way(made: Specialisation, runtime: Runtime) -> Way | None:
+def _journaled_way(specialisation: Specialisation, runtime: Runtime) -> Way | None:
     try:
-        journaled(made, runtime)
+        journaled(specialisation, runtime)
     except AdstackDataAccessError:
         return None
     return "journaled"
@@ -93,7 +94,7 @@ class KeptLaunch:
     """A launch, or a stretch of one, with what its reverse pass needs and it overwrites.
 
     Attributes:
-        made: what is launched.
+        specialisation: what is launched.
         number: the backend's, once it has been.
         copies: name of the place in reverse mode -> what the memory beside it held before.
         journaled: the launch with its log, if that is how it is made.
@@ -101,7 +102,7 @@ class KeptLaunch:
         complete: whether there was memory for everything.
     """
 
-    made: Specialisation
+    specialisation: Specialisation
     runtime: Runtime
     number: int = 0
     copies: dict[str, Buffer] = field(default_factory=dict)
@@ -116,30 +117,39 @@ class KeptLaunch:
         return sum(buffer.nbytes for buffer in (*self.copies.values(), *logs.values()))
 
     def wanted(self, call: Call) -> int:
-        """How many bytes it is known to keep before it is launched."""
+        """How many bytes a call is known to keep before it is launched."""
         if self.journaled is not None:
             return 0
-        buffers = {**self.made.plan.buffers, **call.arrays}
-        return sum(buffers[name].nbytes for name in _beside(self.made, self.runtime).values())
+        buffers = {**self.specialisation.plan.buffers, **call.arrays}
+        return sum(buffers[name].nbytes for name in _beside(self.specialisation, self.runtime).values())
 
     def launch(self, call: Call) -> object:
-        """Launch; the value that the kernel returns."""
+        """Launch a call, and keep what its reverse mode needs; the value that the kernel returns."""
         try:
             if self.journaled is not None:
                 return self.journaled.launch()
-            self._copy({**self.made.plan.buffers, **call.arrays})
-            return self.made.run(call)
+            self._copy({**self.specialisation.plan.buffers, **call.arrays})
+            return self.specialisation.run(call)
         finally:
-            self.number = self.made.plan.backend.launches
+            self.number = self.specialisation.plan.backend.launches
 
     def _copy(self, buffers: dict[str, Buffer]) -> None:
         """Copy what is about to be overwritten, if there is memory for that."""
         try:
-            for alias, name in _beside(self.made, self.runtime).items():
+            for alias, name in _beside(self.specialisation, self.runtime).items():
                 self.copies[alias] = _copied(buffers[name], self.spare.pop(alias, None))
         except (MemoryError, AdstackMemoryError):
             self.complete = False
             self.copies.clear()
+
+    def told(self, call: Call) -> Iterator[str]:
+        """What a call keeps, for people, a line each."""
+        if self.journaled is not None:
+            yield from (f"a launch logs {log.label}" for log in self.journaled.ways.mode.logs)
+            return
+        for name in _beside(self.specialisation, self.runtime).values():
+            ((label, buffer),) = memory_of(self.specialisation, call, frozenset((name,)))
+            yield f"a launch copies {label} before it writes it: {buffer.nbytes} bytes"
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -153,13 +163,13 @@ class KeptLaunch:
         if self.journaled is not None:
             assert self.journaled.mode is not None
             return self.journaled.mode
-        return differentiated(self.made, "rewinding", self.runtime, strict=False)
+        return differentiated(self.specialisation, "rewinding", self.runtime, strict=False)
 
     def reversed(self, call: Call) -> Launch:
         """The launch in reverse mode, on the arrays of a call; memory must be as it was just after it."""
         if self.journaled is not None:
             return replace(self.journaled, call=call)
-        return _WithCopies(self.made, call, self.mode, copies=self.copies)
+        return _WithCopies(self.specialisation, call, self.mode, copies=self.copies)
 
 
 @dataclass
@@ -177,11 +187,11 @@ class _WithCopies(Launch):
             _drop(scratch)
 
 
-def _beside(made: Specialisation, runtime: Runtime) -> Mapping[str, str]:
+def _beside(specialisation: Specialisation, runtime: Runtime) -> Mapping[str, str]:
     """See `Derived.beside`, of the mode that reads memory from before the launch."""
-    state, places = state_of(made), accompanied(made, "grad")
+    state, places = state_of(specialisation), accompanied(specialisation, "grad")
     if state.beside is None or state.beside.places is not places:
-        state.beside = Beside(places, derived(made, "rewinding", runtime).beside)
+        state.beside = Beside(places, derived(specialisation, "rewinding", runtime).beside)
     return state.beside.names
 
 
@@ -200,13 +210,32 @@ def _drop(copies: dict[str, Buffer]) -> None:
         buffer.drop()
 
 
-def kept_launches(made: Specialisation, call: Call, way: Way | None, runtime: Runtime) -> Sequence[KeptLaunch]:
-    """The launches that a call is made of, one after the other; none if it overwrites nothing that matters."""
+def kept_launches(
+    specialisation: Specialisation, call: Call, way: Way | None, runtime: Runtime
+) -> Sequence[KeptLaunch]:
+    """The launches that a call is made of, one after the other, to be kept in this way; none if `way` is None."""
     if way is None:
         return ()
     if way == "parted":
-        return [KeptLaunch(piece, runtime) for piece in parted(made, runtime)]
+        return [KeptLaunch(piece, runtime) for piece in parted(specialisation, runtime)]
     if way == "rewinding":
-        return [KeptLaunch(made, runtime)]
-    ways = journaled(made, runtime)
-    return [KeptLaunch(made, runtime, journaled=JournaledLaunch(made, call, ways.backward, ways))]
+        return [KeptLaunch(specialisation, runtime)]
+    ways = journaled(specialisation, runtime)
+    return [KeptLaunch(specialisation, runtime, journaled=JournaledLaunch(specialisation, call, ways.backward, ways))]
+
+
+def reversing(
+    specialisation: Specialisation, call: Call, runtime: Runtime
+) -> tuple[Sequence[Differentiated], Sequence[str]]:
+    """The reverse modes that differentiate a launch outside a tape, and in words what the launch keeps for them.
+
+    AdstackDataAccessError if no launch can keep what is needed.
+    """
+    try:
+        return [differentiated(specialisation, "reverse", runtime)], ()
+    except AdstackDataAccessError:
+        pieces = kept_launches(specialisation, call, _way(specialisation, runtime), runtime)
+        if not pieces:
+            raise
+        lines = dict.fromkeys(line for piece in pieces for line in piece.told(call))
+        return [piece.mode for piece in pieces], [*lines]

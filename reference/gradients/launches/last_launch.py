@@ -6,7 +6,7 @@ What its reverse pass reads is as the launch found it, or is put back, or the gr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,12 @@ from ...runtime.memory.provenance import is_recomputed
 from ...runtime.memory.watches import LostError
 from ...runtime.state import Runtime
 from ..events import Launch, memory_of
-from ..memory.undo import Change, differing
+from ..memory.undo import Change, differing, undone
 from ..modes.compiled import differentiated
 from ..modes.differentiated import Differentiated, with_arrays
 from .kept import KeptLaunch
-from .records import Record, Records, records_of
+from .record import Record
+from .records import Records, records_of
 from .stale import reverse_verified
 
 if TYPE_CHECKING:
@@ -33,42 +34,42 @@ if TYPE_CHECKING:
 __all__ = ["has_changed", "reverse_last_launch"]
 
 
-def reverse_last_launch(made: Specialisation, call: Call, runtime: Runtime) -> None:
+def reverse_last_launch(specialisation: Specialisation, call: Call, runtime: Runtime) -> None:
     """Propagate adjoints through the last launch with these arguments; without one, through that which could be now.
 
     AdstackDataAccessError or AdstackStaleBoundError if something that this takes has changed; gradients are as before.
     """
-    records = records_of(made)
+    records = records_of(specialisation)
     record = None if records is None else records.find(call)
     if records is None or (record is None and records.keeps):
-        _unlaunched(made, runtime).launch(call)
+        _unlaunched(specialisation, runtime).launch(call)
         return
     if record is not None and record.error is not None:
         raise record.error
     if record is not None and record.lost:
-        raise _given_up(made, ())
+        raise _given_up(specialisation, ())
     if record is not None and (record.kept or runtime.options.ad_snapshot):
-        _reverse_there(made, records, record, call, runtime)
+        _reverse_there(specialisation, records, record, call, runtime)
     else:
-        _reverse_here(made, records, record, call, runtime)
+        _reverse_here(specialisation, records, record, call, runtime)
 
 
-def _refuse_unwritten(made: Specialisation, call: Call, mode: Differentiated) -> None:
+def _refuse_unwritten(specialisation: Specialisation, call: Call, mode: Differentiated) -> None:
     """AdstackDataAccessError if reverse mode reads what a launch writes: there was none with these arguments."""
-    both = made.plan.compiled.written & mode.plan.compiled.read
+    both = specialisation.plan.compiled.written & mode.plan.compiled.read
     if not both:
         return
     shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
-    written = made.plan.compiled.reach(call.scalars, shapes).written
+    written = specialisation.plan.compiled.reach(call.scalars, shapes).written
     read = mode.plan.compiled.reach(mode.scalars(call), shapes).read
     for name in sorted(both):
         if any(intersection(one, other) is not None for one in written.get(name, ()) for other in read.get(name, ())):
             label = _label(mode, call, name)
-            raise _unremembered(made, f"it reads {label} as the launch leaves it", made.kernel.loc)
+            raise _unremembered(specialisation, f"it reads {label} as the launch leaves it", specialisation.kernel.loc)
 
 
-def _unremembered(made: Specialisation, why: str, loc: SourceSpan | None) -> AdstackDataAccessError:
-    title = made.kernel.name
+def _unremembered(specialisation: Specialisation, why: str, loc: SourceSpan | None) -> AdstackDataAccessError:
+    title = specialisation.kernel.name
     return AdstackDataAccessError(
         f"{title}.grad() needs values that the launch overwrites, and no launch with these arguments is "
         f"remembered ({why})",
@@ -77,48 +78,52 @@ def _unremembered(made: Specialisation, why: str, loc: SourceSpan | None) -> Ads
     )
 
 
-def _unlaunched(made: Specialisation, runtime: Runtime) -> Differentiated:
+def _unlaunched(specialisation: Specialisation, runtime: Runtime) -> Differentiated:
     """Reverse mode for a launch that has not been."""
     try:
-        return differentiated(made, "reverse", runtime)
+        return differentiated(specialisation, "reverse", runtime)
     except AdstackDataAccessError as error:
-        if made.records is None or not made.records.keeps:
+        if specialisation.records is None or not specialisation.records.keeps:
             raise
-        raise _unremembered(made, error.message, error.loc) from None
+        raise _unremembered(specialisation, error.message, error.loc) from None
 
 
-def has_changed(made: Specialisation, call: Call, runtime: Runtime) -> bool:
+def has_changed(specialisation: Specialisation, call: Call, runtime: Runtime) -> bool:
     """Whether something that reverse mode reads is not as the last launch with these arguments found it."""
-    records = records_of(made)
+    records = records_of(specialisation)
     if records is None:
         return False
-    with _changes(records, records.find(call), call, differentiated(made, "reverse", runtime)) as changed:
+    with _changes(records, records.find(call), call, differentiated(specialisation, "reverse", runtime)) as changed:
         return bool(changed.changes)
 
 
-def _reverse_here(made: Specialisation, records: Records, record: Record | None, call: Call, runtime: Runtime) -> None:
+def _reverse_here(
+    specialisation: Specialisation, records: Records, record: Record | None, call: Call, runtime: Runtime
+) -> None:
     """Reverse mode in the memory of now, if it reads nothing that has changed."""
-    mode = differentiated(made, "reverse", runtime)
+    mode = differentiated(specialisation, "reverse", runtime)
     if record is None and (records is None or not records.knows):
-        _refuse_unwritten(made, call, mode)
+        _refuse_unwritten(specialisation, call, mode)
     with _changes(records, record, call, mode) as changed:
         if not changed.changes:
             mode.launch(call)
             return
         writers = {id(change): " or ".join(who) for change, who in zip(changed.changes, changed.writers, strict=True)}
-        launch = Launch(made, changed.call, mode)
+        launch = Launch(specialisation, changed.call, mode)
         reverse_verified(launch, changed.changes, lambda change, _: writers[id(change)], runtime)
 
 
-def _reverse_there(made: Specialisation, records: Records, record: Record, call: Call, runtime: Runtime) -> None:
+def _reverse_there(
+    specialisation: Specialisation, records: Records, record: Record, call: Call, runtime: Runtime
+) -> None:
     """Reverse mode in the memory of the launch's own time; afterwards memory is as it is now."""
     for piece in reversed(record.kept):
-        with _changes(records, record, call, piece.mode, piece) as changed, changed.undone():
+        with _changes(records, record, call, piece.mode, piece) as changed, undone(changed.changes):
             piece.reversed(changed.call).reverse()
     if not record.kept:
-        mode = differentiated(made, "reverse", runtime)
-        with _changes(records, record, call, mode) as changed, changed.undone():
-            Launch(made, changed.call, mode).reverse()
+        mode = differentiated(specialisation, "reverse", runtime)
+        with _changes(records, record, call, mode) as changed, undone(changed.changes):
+            Launch(specialisation, changed.call, mode).reverse()
 
 
 @dataclass
@@ -135,15 +140,6 @@ class _Changed:
     changes: list[Change] = field(default_factory=list)
     writers: list[tuple[str, ...]] = field(default_factory=list)
 
-    @contextmanager
-    def undone(self) -> Iterator[None]:
-        """Memory as the launch found it."""
-        with ExitStack() as stack:
-            for change in self.changes:
-                stack.callback(change.swap)
-                change.swap()
-            yield
-
 
 @contextmanager
 def _changes(
@@ -153,7 +149,7 @@ def _changes(
     changed = _Changed(call)
     borrowed: list[Buffer] = []
     shapes = {name: buffer.shape for name, buffer in call.arrays.items()} | ({} if piece is None else piece.shapes)
-    buffers = {**mode.made.plan.buffers, **call.arrays}
+    buffers = {**mode.specialisation.plan.buffers, **call.arrays}
     beside = {alias: buffers[name].shape for alias, name in mode.beside.items()}
     try:
         for name, boxes in _read(records, mode, call, {**shapes, **beside}):
@@ -179,14 +175,16 @@ def _read(
     read = mode.plan.compiled.read
     unwatched = [name for name in read - watched if _is_input(mode, name)]
     if unwatched:
-        raise InternalError(f"{mode.made.kernel.name}.grad() reads {', '.join(unwatched)}, which nobody watches")
+        raise InternalError(
+            f"{mode.specialisation.kernel.name}.grad() reads {', '.join(unwatched)}, which nobody watches"
+        )
     if not records.are_untouched(call):
         reach = mode.plan.compiled.reach(mode.scalars(call), shapes).read
         yield from ((name, reach[name]) for name in watched & reach.keys())
 
 
 def _is_input(mode: Differentiated, name: str) -> bool:
-    place = mode.made.kernel.places.get(name)
+    place = mode.specialisation.kernel.places.get(name)
     return place is not None and place.role == "primal" and place.kind in ("field", "ndarray")
 
 
@@ -199,15 +197,16 @@ def _contents(kept: Kept | Array | Buffer) -> Array:
 def _compare(
     changed: _Changed, borrowed: list[Buffer], name: str, buffer: Buffer, old: Array, mode: Differentiated
 ) -> None:
-    """Compare an array that others write with what the launch found; if it differs, the call gets a copy of it."""
+    """Compare memory that others write with what the launch found; of an array that differs the call gets a copy."""
     now = buffer.read()
     positions = differing(old.reshape(now.shape), now)
     if len(positions):
-        copy = Buffer(buffer.backend, buffer.dtype, buffer.shape)
-        borrowed.append(copy)
-        copy.write(now)
-        changed.call = with_arrays(changed.call, {name: copy})
-        changed.changes.append(Change(_label(mode, changed.call, name), copy, positions, old.reshape(-1)[positions]))
+        if name in changed.call.arrays:
+            copy = Buffer(buffer.backend, buffer.dtype, buffer.shape)
+            borrowed.append(copy)
+            copy.write(now)
+            changed.call, buffer = with_arrays(changed.call, {name: copy}), copy
+        changed.changes.append(Change(_label(mode, changed.call, name), buffer, positions, old.reshape(-1)[positions]))
         changed.writers.append(("the host",))
 
 
@@ -219,7 +218,7 @@ def _look(
     try:
         difference = buffer.watch.difference(buffer, number, boxes)
     except LostError as lost:
-        raise _given_up(mode.made, lost.writers) from None
+        raise _given_up(mode.specialisation, lost.writers) from None
     if difference is not None and not is_recomputed(buffer, boxes, number):
         label = _label(mode, changed.call, name)
         changed.changes.append(Change(label, buffer, difference.positions, difference.values))
@@ -227,16 +226,16 @@ def _look(
 
 
 def _label(mode: Differentiated, call: Call, name: str) -> str:
-    ((label, _),) = memory_of(mode.made, call, frozenset((name,)))
+    ((label, _),) = memory_of(mode.specialisation, call, frozenset((name,)))
     return label
 
 
-def _given_up(made: Specialisation, writers: Sequence[str]) -> AdstackDataAccessError:
-    title = made.kernel.name
+def _given_up(specialisation: Specialisation, writers: Sequence[str]) -> AdstackDataAccessError:
+    title = specialisation.kernel.name
     by = f" by {' or '.join(writers)}" if writers else ""
     return AdstackDataAccessError(
         f"{title}.grad() needs values that have been overwritten since its launch{by}; they were kept until all that "
         f"is kept took more than {LEDGER.most >> 20} MiB",
-        loc=made.kernel.loc,
+        loc=specialisation.kernel.loc,
         do=f"call {title}.grad() sooner, launch {title} again before it, or record both with qd.ad.Tape",
     )

@@ -11,6 +11,9 @@ A record has a number, not versions: it stands for all memory at once, and says 
 
 Launches that machine code serves leave no records. They need none as long as nothing that the kernel needs has been
 written since it is watched: all of them found the same. From the first such write on, Python serves the kernel's calls.
+
+Nothing is kept for launches inside tapes, whose arguments are noted (`taped.py`). They can be differentiated outside as
+long as the versions of memory are those of just after them.
 """
 
 from __future__ import annotations
@@ -20,108 +23,91 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...analysis.boxes import Box, include
+from ...analysis.may_access import Accesses
 from ...autodiff.activities.needed import needed
 from ...errors import AdstackDataAccessError, AdstackError
+from ...runtime.compiled import MOST_REACHES
 from ...runtime.memory.blocks import Block
-from ...runtime.memory.buffers import Array, Buffer
-from ...runtime.memory.keeping import Kept, keep
+from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.keeping import keep
 from ...runtime.memory.ledger import LEDGER
 from ...runtime.state import Runtime
 from ...runtime.threads.guards import invalidate
-from ..memory.arguments import ArgumentKey, argument_key
+from ..memory.arguments import argument_key
+from ..memory.contents import Versioned, Versions
 from ..modes.companions import accompanied
 from ..modes.state import Way
 from .kept import KeptLaunch, kept_launches, kept_way
+from .record import Record
+from .taped import MOST, TapedLaunches
 
 if TYPE_CHECKING:
     from ...launch.arguments import Call
     from ...launch.specialisation import Specialisation
 
-__all__ = ["Record", "Records", "records_of"]
+__all__ = ["Records", "records_of"]
 
-MOST: Final = 1 << 16
-"""How many launches of a kernel with different arguments are noted."""
-OTHER: Final = (-1,)
+OTHER: Final[Versions] = (-1,)
 """What stands for versions where launches that are not noted did not find the memory of now."""
-
-
-class Record:
-    """One launch.
-
-    Attributes:
-        key: its arguments, which also tells whether their memory is still there.
-        number: of the launch, as the backend counts, or of a later one before anything else was written.
-        boxes: the elements that it may have read, by the name of the place.
-        copies: what memory held that others may write without saying so.
-        kept: the launches that it was made of, with what they overwrote; empty if the launch was an ordinary one.
-        error: why it can't be differentiated.
-        lost: whether what it kept was given up.
-    """
-
-    __slots__ = ("__weakref__", "boxes", "copies", "error", "kept", "key", "lost", "number")
-
-    def __init__(self, key: ArgumentKey) -> None:
-        self.key, self.number, self.lost = key, 0, False
-        self.boxes: dict[str, Sequence[Box]] = {}
-        self.copies: dict[str, Kept | Array | Buffer] = {}
-        self.kept: Sequence[KeptLaunch] = ()
-        self.error: AdstackError | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """What it keeps."""
-        return sum(one.nbytes for one in self.copies.values()) + sum(piece.nbytes for piece in self.kept)
-
-    def lose(self) -> None:
-        """Give up what it keeps."""
-        self.lost, self.copies, self.kept = True, {}, ()
 
 
 class Records:
     """The launches of one specialisation.
 
     Args:
-        made: which.
+        specialisation: the specialisation.
         names: the places that its reverse pass may read.
         runtime: where it runs.
 
     Attributes:
         fields: the memory of these places that is the same in every call; `arrays`: the others.
         takes_arguments: whether calls differ.
+        rereads: whether launches may write what their reverse pass reads.
     """
 
-    def __init__(self, made: Specialisation, names: Collection[str], runtime: Runtime) -> None:
-        self._made, self._runtime = made, runtime
-        self._way: Way | None = kept_way(made, names, runtime)
+    def __init__(self, specialisation: Specialisation, names: Collection[str], runtime: Runtime) -> None:
+        self._specialisation, self._runtime = specialisation, runtime
+        self._way: Way | None = kept_way(specialisation, names, runtime)
         if self._way is not None:
-            names = _loaded(made)  # reverse mode may make the launch again, in memory of its own
-        self.fields = {name: made.plan.buffers[name] for name in sorted(names) if name in made.plan.buffers}
-        self.arrays = tuple(name for name in sorted(names) if made.kernel.places[name].kind == "ndarray")
-        self._records: dict[Any, Record] = {}
-        self._gone: deque[tuple[Any, ...]] = deque()
+            names = _loaded(specialisation)  # reverse mode may make the launch again, in memory of its own
+        self.fields = {
+            name: specialisation.plan.buffers[name] for name in sorted(names) if name in specialisation.plan.buffers
+        }
+        self.arrays = tuple(name for name in sorted(names) if specialisation.kernel.places[name].kind == "ndarray")
+        self._records: dict[object, Record] = {}
+        self._gone: deque[tuple[object, ...]] = deque()
         self._needs: dict[int, list[Box]] = {}
+        self._included: dict[int, Accesses] = {}  # what these hold, by identity
         self._unnoted: dict[int, int] = {}
         self._served = self._hidden = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
-        self._last, self._forgotten = 0, -1  # the launch up to which none is known
-        self._tape: tuple[int, ...] | None = None
-        self.takes_arguments = bool(made.kernel.params or made.plan.arguments)
-        written = made.plan.compiled.written
-        in_place = self.takes_arguments and not written.isdisjoint((*self.fields, *self.arrays))
-        self._notes = self._way is not None or runtime.options.ad_snapshot or in_place
+        self._last, self._forgotten = 0, -1  # launches up to that number are not known
+        self._tape: Versions | None = None
+        self._taped = TapedLaunches(specialisation)
+        self._memory = Versioned(self.fields, self.arrays)
+        self.takes_arguments = bool(specialisation.kernel.params or specialisation.plan.arguments)
+        written = specialisation.plan.compiled.written
+        self.rereads = not written.isdisjoint((*self.fields, *self.arrays))
+        self._notes = self.keeps or runtime.options.ad_snapshot or (self.takes_arguments and self.rereads)
         for buffer in self.fields.values():
             buffer.watched(self)
-        for name in written & made.plan.buffers.keys():
-            made.plan.buffers[name].watched()  # whoever needs it later asks who wrote it
+        for name in written & specialisation.plan.buffers.keys():
+            specialisation.plan.buffers[name].watched()  # whoever needs it later asks who wrote it
 
     @staticmethod
-    def of(made: Specialisation, runtime: Runtime) -> Records | None:
-        """Those of a specialisation; None if it has no gradient yet."""
-        if not accompanied(made, "grad"):
+    def of(specialisation: Specialisation, runtime: Runtime) -> Records | None:
+        """Those of a specialisation; None if nothing that it works on has a gradient yet."""
+        if not accompanied(specialisation, "grad"):
             return None
-        real = {place.name for place in made.kernel.places.values() if place.dtype.is_float and place.role == "primal"}
-        records = Records(made, needed(made.kernel, real), runtime)  # more of them may get a gradient later
-        if made.plan.number:
+        real = {
+            place.name
+            for place in specialisation.kernel.places.values()
+            if place.dtype.is_float and place.role == "primal"
+        }
+        records = Records(
+            specialisation, needed(specialisation.kernel, real), runtime
+        )  # more of them may get a gradient later
+        if specialisation.plan.number:
             records.begin_late()
         return records
 
@@ -149,26 +135,32 @@ class Records:
         self._served = True
         return True
 
-    # ---- a watcher
+    # ---- a watcher (see `Watcher`)
 
     def last(self) -> int:
-        number = max(self._last, self._made.plan.number)
+        """See `Watcher.last`."""
+        number = max(self._last, self._specialisation.plan.number)
         return number if number > self._forgotten else 0
 
     @property
     def _is_taped(self) -> bool:
         """Whether the last launch was recorded by a tape, which keeps for itself what it needs."""
-        return not self.last() and self._forgotten >= 0
+        return self._forgotten >= 0 and not self.last()
 
     def numbers(self) -> Collection[int]:
+        """See `Watcher.numbers`."""
         records = list(self._records.values())
         numbers = {record.number for record in records}
-        numbers.update(piece.number for record in records for piece in record.kept)
-        numbers.update(piece.number for piece in self._pending)
+        if self._way is not None:
+            numbers.update(piece.number for record in records for piece in record.kept)
+            numbers.update(piece.number for piece in self._pending)
         numbers.update(self._unnoted.values())
-        return numbers if self.takes_arguments else {*numbers, self.last()}
+        if not self.takes_arguments:
+            numbers.add(self.last())
+        return numbers
 
     def needs(self, buffer: Block) -> Sequence[Box] | None:
+        """See `Watcher.needs`."""
         if self._is_taped:
             return ()
         if id(buffer) in self._unnoted:
@@ -179,6 +171,7 @@ class Records:
         return () if nobody else None
 
     def changes(self, buffer: Block) -> None:
+        """See `Watcher.changes`."""
         if self.takes_arguments:
             self._look_for_unnoted()
             if self._hidden and id(buffer) not in self._unnoted:
@@ -189,19 +182,19 @@ class Records:
 
     def _look_for_unnoted(self) -> None:
         """Machine code may have served calls since the last one that was noted."""
-        self._hidden = self._hidden or (self._served and self._made.plan.number > self._last)
+        self._hidden = self._hidden or (self._served and self._specialisation.plan.number > self._last)
 
     # ---- launches
 
     def launch(self, call: Call) -> Any:
-        """Launch, and note it; the value that the kernel returns."""
+        """Launch a call, and note it; the value that the kernel returns."""
         if not self.takes_arguments and not self.notes:
             self._records.clear()
-            result = self._made.run(call)  # which is known by its number
+            result = self._specialisation.run(call)  # which is known by its number
             self._tape = None
             return result
         record = self._record(call)
-        self._pending = kept_launches(self._made, call, self._way, self._runtime)
+        self._pending = kept_launches(self._specialisation, call, self._way, self._runtime)
         earlier = self._records.pop(record.key.value, None)  # nobody will ask for that one again
         for piece, before in zip(self._pending, () if earlier is None else earlier.kept, strict=False):
             piece.spare = before.copies
@@ -210,7 +203,7 @@ class Records:
             self._pending, record.error = (), self._too_large(wanted)
         try:
             if not self._pending:
-                result = self._made.run(call)
+                result = self._specialisation.run(call)
             for piece in self._pending:
                 result = piece.launch(call)
                 self._last = piece.number
@@ -223,32 +216,27 @@ class Records:
         self._keep(record, call)
         return result
 
-    def note_taped(self, call: Call) -> None:
+    def note_taped(self, call: Call, *, touched: bool = False) -> None:
         """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written.
 
-        Which of its launches had which arguments is not noted: what counts is what the first of them found, and what
-        launches outside found that are forgotten now.
-        """
-        self._note_tape(call, touched=False)
-
-    def note_followed(self, call: Call, *, touched: bool) -> None:
-        """The same for several launches: `call` is the first of them, or the last one if the kernel takes no arguments.
+        Of the first one counts what it found, and what launches outside found that are forgotten now.
 
         Args:
-            call: one of them.
+            call: the launch; of several at once any that nothing was written after, behind the first of them.
             touched: whether memory that matters was written by later launches of the tape.
         """
-        self._note_tape(call, touched=touched)
-
-    def _note_tape(self, call: Call, *, touched: bool) -> None:
         if not self.takes_arguments:
-            self._tape = OTHER if touched else self._versions(call)
+            self._tape = OTHER if touched else self._memory.versions(call)
         elif not self._is_taped:
             self._look_for_unnoted()
             if touched or self._found_others(call):
                 self._tape = OTHER
             elif self._tape is None:
-                self._tape = self._versions(call)
+                self._tape = self._memory.versions(call)
+        if self.takes_arguments and not (touched or self.keeps):
+            versions = self._memory.versions(call)
+            if self.rereads or versions != self._tape:  # otherwise it found what any launch would find now
+                self._taped.note(call, versions)
         self._forget_all()
 
     def _found_others(self, call: Call) -> bool:
@@ -272,11 +260,14 @@ class Records:
         self._forget_all()
 
     def _forget_all(self) -> None:
+        launches, self._hidden = self._specialisation.plan.backend.launches, False
+        if launches == self._forgotten and not (self._records or self._needs or self._unnoted):
+            return  # as for the tape's launch that was noted before this one
         self._records.clear()
         self._needs.clear()
+        self._included.clear()
         self._unnoted.clear()
-        self._last = self._forgotten = self._made.plan.backend.launches
-        self._hidden = False
+        self._last = self._forgotten = launches
         for buffer in self.fields.values():
             buffer.watched().change(buffer, self._last)  # of launches that are not known it keeps no old state
         if self.takes_arguments and not self._notes:
@@ -285,13 +276,10 @@ class Records:
 
     def memories(self, call: Call) -> list[Buffer]:
         """The memory that the reverse pass of a call may read."""
-        return [self.memory(name, call) for name in (*self.fields, *self.arrays)]
-
-    def _versions(self, call: Call) -> tuple[int, ...]:
-        return tuple(buffer.version for buffer in self.memories(call))
+        return self._memory.memories(call)
 
     def note(self, call: Call, error: AdstackError | None = None) -> None:
-        """There was a launch that others made; with an error, it can't be differentiated later."""
+        """There was a launch of a call that others made; with an error, it can't be differentiated later."""
         record = self._record(call)
         record.error = error
         self._keep(record, call)
@@ -304,24 +292,31 @@ class Records:
         for name in self.arrays:
             if call.arrays[name].owned and name not in call.lent:
                 call.arrays[name].watched(self)
-        record = Record(argument_key(self._made, call, self._gone.append))
-        shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
-        reads = self._made.plan.compiled.reach(call.scalars, shapes).read
+        self._need(call)
+        return Record(argument_key(self._specialisation, call, self._gone.append))
+
+    def _need(self, call: Call) -> None:
+        """The elements that a launch may read are needed from now on."""
+        shapes = {name: buffer.shape for name, buffer in call.arrays.items()} if call.arrays else {}
+        reach = self._specialisation.plan.compiled.reach(call.scalars, shapes)
+        if self._included.get(id(reach)) is reach:
+            return
         for name in (*self.fields, *self.arrays):
-            record.boxes[name] = reads.get(name, ())
-            known = self._needs.setdefault(id(self.memory(name, call)), [])
-            for box in record.boxes[name]:
-                include(known, box)
-        return record
+            boxes = self._needs.setdefault(id(self.memory(name, call)), [])
+            for box in reach.read.get(name, ()):
+                include(boxes, box)
+        if not self.arrays and len(self._included) < MOST_REACHES:
+            self._included[id(reach)] = reach
 
     def _keep(self, record: Record, call: Call) -> None:
         """The launch has been: its record is the last one with these arguments."""
-        record.number = self._last = self._made.plan.backend.launches
+        record.number = self._last = self._specialisation.plan.backend.launches
         if self._way is not None and not record.kept and record.error is None:
             record.error = self._unkept()
+        lent = call.lent
         for name in (*self.fields, *self.arrays):
             buffer = self.memory(name, call)
-            if name in call.lent:
+            if name in lent:
                 record.copies[name] = buffer
             elif buffer.shared or not buffer.owned:
                 record.copies[name] = keep(buffer, buffer.box)
@@ -335,7 +330,7 @@ class Records:
             del self._records[next(iter(self._records))]
 
     def memory(self, name: str, call: Call) -> Buffer:
-        """That of a place in a call."""
+        """The memory of the place of that name in a call."""
         return self.fields[name] if name in self.fields else call.arrays[name]
 
     # ---- what is known
@@ -345,21 +340,25 @@ class Records:
 
         AdstackDataAccessError if it may have been recorded by a tape, and what it needs may have changed since.
         """
-        record = self._records.get(argument_key(self._made, call, _nobody).value)
+        key = argument_key(self._specialisation, call)
+        record = self._records.get(key.value)
         if record is not None and record.key.alive:
             return record
-        unclear = self._tape is not None and (self.takes_arguments or self._is_taped)
-        if unclear and (self.keeps or self._tape != self._versions(call)):
+        taped = self._taped.versions(key)
+        if taped is not None and self._memory.are(taped, call):
+            return Record(key, self._specialisation.plan.backend.launches)  # as good as a launch that was just now
+        is_unclear = self.takes_arguments or self._is_taped
+        if self._tape is not None and is_unclear and (self.keeps or not self._memory.are(self._tape, call)):
             raise self._unkept()
         return None
 
     @property
     def knows(self) -> bool:
         """Whether there was a launch with the arguments in question, which needs no record where there are none."""
-        return not self.takes_arguments and self._made.plan.number > 0
+        return not self.takes_arguments and self._specialisation.plan.number > 0
 
     def number(self, record: Record | None, buffer: Buffer) -> int | None:
-        """From which launch on changes of a buffer matter; None if there was none that could matter."""
+        """From which launch on changes of a buffer matter to a record; None if there was none that could matter."""
         if record is not None and (self.takes_arguments or record.kept):
             return record.number
         if self.takes_arguments:
@@ -367,34 +366,30 @@ class Records:
         return self.last() or None
 
     def _too_large(self, wanted: int) -> AdstackDataAccessError:
-        title = self._made.kernel.name
+        title = self._specialisation.kernel.name
         return AdstackDataAccessError(
             f"{title}.grad() needs values that the launch has overwritten: {wanted} bytes, and at most {LEDGER.most} "
             "are kept without being asked for",
-            loc=self._made.kernel.loc,
+            loc=self._specialisation.kernel.loc,
             do="use init(ad_snapshot=True), record the launch with qd.ad.Tape, or write to another field",
         )
 
     def _unkept(self) -> AdstackDataAccessError:
-        title = self._made.kernel.name
+        title = self._specialisation.kernel.name
         return AdstackDataAccessError(
             f"{title}.grad() needs values that its last launch has overwritten, or others since, which were not kept",
-            loc=self._made.kernel.loc,
+            loc=self._specialisation.kernel.loc,
             do=f"launch {title} on its own before {title}.grad(): once there are gradients, and outside of qd.ad.Tape, "
             "FwdMode and qd.graph()",
         )
 
 
-def records_of(made: Specialisation) -> Records | None:
+def records_of(specialisation: Specialisation) -> Records | None:
     """Those of a specialisation, if it has any."""
-    return made.records if isinstance(made.records, Records) else None
+    return specialisation.records if isinstance(specialisation.records, Records) else None
 
 
-def _loaded(made: Specialisation) -> set[str]:
+def _loaded(specialisation: Specialisation) -> set[str]:
     """The places that the kernel reads."""
-    places = (op.attrs["place"] for op in made.kernel.body.walk() if "place" in op.attrs and op.opdef.reads)
+    places = (op.attrs["place"] for op in specialisation.kernel.body.walk() if "place" in op.attrs and op.opdef.reads)
     return {place.name for place in places if place.role == "primal" and place.kind != "temp"}
-
-
-def _nobody(_: tuple[object, ...]) -> None:
-    """Nobody wants to know that an array is gone."""

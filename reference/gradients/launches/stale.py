@@ -14,7 +14,7 @@ from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.state import Runtime
 from ..access import zeros
 from ..events import Launch, memory_of
-from ..memory.undo import Change, identity
+from ..memory.undo import Change, identity, undone
 from ..modes.compiled import differentiated
 from ..modes.differentiated import Differentiated
 
@@ -49,12 +49,12 @@ def reverse_verified(launch: Launch, changes: Sequence[Change], culprit: Culprit
 
 def _affected(launch: Launch, mode: Differentiated, changes: Sequence[Change]) -> dict[str, Change]:
     """The places of which the reverse pass may read an element that changed."""
-    known = {identity(change.buffer): change for change in changes}
-    read = mode.plan.compiled.reach(mode.scalars(launch.call), launch.shapes).read if known else {}
+    changed = {identity(change.buffer): change for change in changes}
+    read = mode.plan.compiled.reach(mode.scalars(launch.call), launch.shapes).read if changed else {}
     affected = {}
     for name, boxes in read.items():
-        for _, buffer in memory_of(launch.made, launch.call, frozenset((name,))):
-            change = known.get(identity(buffer))
+        for _, buffer in memory_of(launch.specialisation, launch.call, frozenset((name,))):
+            change = changed.get(identity(buffer))
             if change is not None and _within(change, boxes):
                 affected[name] = change
     return affected
@@ -73,20 +73,17 @@ def _reversed(
     launch: Launch, changes: Sequence[Change], affected: Mapping[str, Change], culprit: Culprit, runtime: Runtime
 ) -> AdstackError | None:
     """Reverse mode on memory as it was, so that it looks at what the launch looked at; the error if that changed."""
-    mode = differentiated(launch.made, "reverse", runtime, marked=frozenset(affected))
+    mode = differentiated(launch.specialisation, "reverse", runtime, marked=frozenset(affected))
     marks = zeros(mode, launch)
-    for change in changes:
-        change.swap()
     try:
-        mode.launch(launch.call, marks)
-        for mark, name in mode.derived.marks.items():
-            error = _stale(launch, mode, affected[name], marks[mark].read().reshape(-1), culprit)
-            if error is not None:
-                return error
+        with undone(changes):
+            mode.launch(launch.call, marks)
+            for mark, name in mode.derived.marks.items():
+                error = _stale(launch, mode, affected[name], marks[mark].read().reshape(-1), culprit)
+                if error is not None:
+                    return error
         return None
     finally:
-        for change in reversed(changes):
-            change.swap()
         for buffer in marks.values():
             buffer.drop()
 
@@ -105,7 +102,7 @@ def _stale(launch: Launch, mode: Differentiated, change: Change, marks: Array, c
     return kind(
         f"{launch.title}.grad() needs {role}{change.label}[{at}] as the launch found it, {was}; "
         f"it was changed to {now} since by {culprit(change, position)}",
-        loc=load.loc if load.loc.line else launch.made.kernel.loc,
+        loc=load.loc if load.loc.line else launch.specialisation.kernel.loc,
         do=f"call {launch.title}.grad() before the change, launch {launch.title} again after it, "
         "record both with qd.ad.Tape, or use init(ad_snapshot=True)",
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...runtime.memory.buffers import Array
 from ...runtime.memory.scalar_bits import scalar_bits
 from .undo import identity
 
@@ -27,7 +28,7 @@ class ArgumentKey:
 
     __slots__ = ("owners", "value")
 
-    def __init__(self, value: tuple[Any, ...], owners: list[weakref.ReferenceType[Any]]) -> None:
+    def __init__(self, value: tuple[object, ...], owners: list[weakref.ReferenceType[object]]) -> None:
         self.value, self.owners = value, owners
 
     @property
@@ -36,28 +37,34 @@ class ArgumentKey:
         return all(owner() is not None for owner in self.owners)
 
 
-def argument_key(made: Specialisation, call: Call, gone: Callable[[tuple[object, ...]], None]) -> ArgumentKey:
+def argument_key(
+    specialisation: Specialisation, call: Call, gone: Callable[[tuple[object, ...]], None] | None = None
+) -> ArgumentKey:
     """The key of a call; `gone` is told of its value when one of its arrays is not there any more."""
     if not call.arrays and not call.scalars:
         return ArgumentKey((), [])
+    bits = scalar_bits(specialisation.plan.compiled.program.params, call.scalars)
+    if not call.arrays:
+        return ArgumentKey((bits, ()), [])
     originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
     arrays = []
     for name, buffer in sorted(call.arrays.items(), key=lambda item: item[0]):
-        if not name.endswith(".grad"):
+        if not name.endswith((".grad", ".grad.dual")):
             original = originals.get(name)
             arrays.append((name, identity(buffer) if original is None else _place(original)))
-    value = scalar_bits(made.plan.compiled.program.params, call.scalars), tuple(arrays)
+    value = bits, tuple(arrays)
 
     def forget(_: weakref.ReferenceType[object]) -> None:
-        gone(value)
+        if gone is not None:
+            gone(value)
 
     owned = (buffer for name, buffer in call.arrays.items() if buffer.owned and name not in call.lent)
-    owners: list[weakref.ReferenceType[Any]] = [weakref.ref(buffer, forget) for buffer in owned]
+    owners: list[weakref.ReferenceType[object]] = [weakref.ref(buffer, forget) for buffer in owned]
     owners += [weakref.ref(owner, forget) for owner in (call.owners or {}).values() if _is_referable(owner)]
     return ArgumentKey(value, owners)
 
 
-def _place(array: Any) -> tuple[Any, ...]:
+def _place(array: Array) -> tuple[object, ...]:
     """Where an array of the host lies, and how."""
     return array.ctypes.data, array.shape, array.strides, array.dtype.str
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ class Needed:
     def need(self, boxes: Iterable[Box]) -> None:
         """More elements are needed, from now on; the last mark has just been."""
         for box in boxes:
-            if self.compared and not any(contains(known, box) for known, _ in self.kept):
+            if self.compared and not any(contains(kept, box) for kept, _ in self.kept):
                 self.kept.append((box, self.buffer.part(box)))
             include(self.boxes, box)
 
@@ -84,7 +84,7 @@ class Needed:
 
     def _differing(self, box: Box, old: Array) -> tuple[npt.NDArray[np.int64], Array]:
         """(flat positions, old values) where the bits in a box differ from what they were."""
-        at: tuple[Any, ...] = (..., *slices(box))
+        at: tuple[EllipsisType | slice, ...] = (..., *slices(box))
         view = self.buffer.view()
         differs = differing(old, self.buffer.part(box) if view is None else view[at])
         values = old.reshape(-1)[differs]

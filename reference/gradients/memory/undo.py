@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.threads.scopes import Scoped
 from .needed import Needed, differing
 
-__all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "whole"]
+__all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "undone", "whole"]
 
 _ATTEMPTS: Final = 8
 """How often memory is put back before a failure to do so is raised."""
@@ -59,14 +60,11 @@ class Change:
 
     @property
     def nbytes(self) -> int:
+        """How many bytes it takes, positions included."""
         return self.positions.nbytes + self.values.nbytes
 
-    def swap(self) -> None:
-        """Exchange the kept values with those in memory."""
-        self.values = self.buffer.exchange(self.positions, self.values)
-
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Where."""
+        """An array of the buffer's shape that is true at the changed elements."""
         flat = np.zeros(self.buffer.shape, bool)
         flat.reshape(-1)[self.positions] = True
         return flat
@@ -79,16 +77,31 @@ class Change:
 
 
 class Rewound:
-    """Memory that was wound back, and the way to what it was: whatever interrupts it."""
+    """Memory that was wound back, and the way to what it was: whatever interrupts it.
+
+    Once it is put back it is of the version that it was, unless somebody else has written it.
+    """
 
     def __init__(self) -> None:
         self._steps: list[Callable[[], object]] = []
+        self._versions: dict[int, _Versions] = {}
 
     def undo(self, change: Change) -> None:
         """Write old values; the new ones are kept first, and the change has them from then on."""
         buffer, positions = change.buffer, change.positions
         keep = functools.partial(self._keep, buffer, positions)
-        change.values = buffer.exchange(positions, change.values, keep)
+        with self.winding([buffer]):
+            change.values = buffer.exchange(positions, change.values, keep)
+
+    @contextmanager
+    def winding(self, buffers: Collection[Buffer]) -> Iterator[None]:
+        """These are wound back inside, and written by nobody else."""
+        before = [buffer.version for buffer in buffers]
+        yield
+        for buffer, version in zip(buffers, before, strict=True):
+            versions = self._versions.setdefault(id(buffer), _Versions(buffer, version, version))
+            if versions.last == version:
+                versions.last = buffer.version
 
     def _keep(self, buffer: Buffer, positions: npt.NDArray[np.int64], newer: Array) -> None:
         self.later(functools.partial(buffer.exchange, positions, newer))
@@ -103,11 +116,14 @@ class Rewound:
         Writing twice is no harm. What fails time and again is raised, too.
         """
         raised: BaseException | None = None
+        unwritten = [versions for versions in self._versions.values() if versions.buffer.version == versions.last]
         for attempt in itertools.count(1):
             try:
                 for restore in reversed(self._steps):
                     restore()
                 self._steps.clear()
+                for versions in unwritten:
+                    versions.buffer.is_again(versions.first)
                 break
             except BaseException as error:
                 if isinstance(error, Exception) and attempt > _ATTEMPTS:
@@ -117,13 +133,39 @@ class Rewound:
             raise raised
 
 
+@contextmanager
+def undone(changes: Sequence[Change]) -> Iterator[None]:
+    """Memory as it was before some changes, which have the newer values inside.
+
+    Afterwards memory and its versions, and the changes, are as before, whatever interrupts it.
+    """
+    values, rewound = [change.values for change in changes], Rewound()
+    try:
+        for change in changes:
+            rewound.undo(change)
+        yield
+    finally:
+        rewound.restore()
+        for change, older in zip(changes, values, strict=True):
+            change.values = older
+
+
+@dataclass
+class _Versions:
+    """Of a buffer before it was first wound back, and after it was last; another one tells that others wrote it."""
+
+    buffer: Buffer
+    first: int
+    last: int
+
+
 @dataclass
 class Overwritten:
     """Elements that were overwritten by what no recorded launch computed, and the memory of their gradients.
 
     Attributes:
         grad: the gradients.
-        mask: where.
+        mask: of the gradients' shape, true at these elements.
         given: whether the new values are inputs of the program, so that what their gradient is counts; otherwise they
             are constants.
     """
@@ -133,7 +175,7 @@ class Overwritten:
     given: bool
 
     def cut(self) -> Array:
-        """Set the gradients there to zero; what they were."""
+        """Set the gradients of these elements to zero; gives what they were, and 0 elsewhere."""
         contents = np.array(self.grad.read())
         taken = np.where(self.mask, contents, 0)
         contents[self.mask] = 0
@@ -177,19 +219,19 @@ class Log:
 
     def __init__(self) -> None:
         self._needed: dict[Hashable, Needed] = {}
-        self.holder: Callable[[], Any] | None = None
-        self.silence: Callable[[], Any] | None = None
+        self.holder: Callable[[], object] | None = None
+        self.silence: Callable[[], object] | None = None
 
     def watch(self, touched: Iterable[Touched]) -> None:
-        """From here on, changes of these elements are logged. This is a mark for them."""
+        """Log changes of these elements from now on, against what they hold now."""
         for one in touched:
             if not one.buffer.alive:
                 continue
             key = identity(one.buffer)
-            known = self._needed.get(key)
-            if known is None:
-                known = self._needed[key] = self._new(one)
-            known.need(one.boxes)
+            needed = self._needed.get(key)
+            if needed is None:
+                needed = self._needed[key] = self._new(one)
+            needed.need(one.boxes)
 
     def _new(self, one: Touched) -> Needed:
         if not one.buffer.shared and self not in one.buffer.watched().savers:
@@ -201,36 +243,41 @@ class Log:
     def launching(self, written: Iterable[Touched]) -> Scoped:
         """A launch inside writes at most these elements."""
         for one in written:
-            known = self._needed.get(identity(one.buffer))
-            if known is not None:
-                known.save(one.boxes)
+            needed = self._needed.get(identity(one.buffer))
+            if needed is not None:
+                needed.save(one.boxes)
         return _Quiet(self)
 
     def quiet(self) -> Scoped:
-        """What is written inside is not to be logged, or known to be."""
+        """A context in which writes are not logged: they are nobody's business, or known already."""
         return _Quiet(self)
 
     def before(self, buffer: Block) -> None:
         """Somebody is about to write a buffer."""
         if self.holder is not None and self.holder() is None:
             self.close()
+            if isinstance(buffer, Buffer):
+                self._leave(buffer)  # which an interrupt may have kept from being noted
+            return
         silent = self.silence is not None and self.silence() is not None
-        known = None if silent else self._needed.get(identity(buffer))
-        if known is not None:
-            known.save(None)
+        needed = None if silent else self._needed.get(identity(buffer))
+        if needed is not None:
+            needed.save(None)
 
     def close(self) -> None:
-        """Nothing is about to come any more."""
-        for known in self._needed.values():
-            watch = known.buffer.watch
-            if watch is not None and self in watch.savers:
-                watch.savers.remove(self)
+        """Stop logging, and give up what is kept."""
+        for needed in self._needed.values():
+            self._leave(needed.buffer)
         self._needed = {}
+
+    def _leave(self, buffer: Buffer) -> None:
+        if buffer.watch is not None and self in buffer.watch.savers:
+            buffer.watch.savers.remove(self)
 
     # ---- marks
 
     def mark(self) -> list[Change]:
-        """What changed since the last mark."""
-        alive = [known for known in self._needed.values() if known.buffer.alive]
-        changes = [(known, known.changed()) for known in alive]
-        return [Change(known.label, known.buffer, *change) for known, change in changes if change is not None]
+        """The changes since the last mark, which this becomes."""
+        alive = [needed for needed in self._needed.values() if needed.buffer.alive]
+        changes = [(needed, needed.changed()) for needed in alive]
+        return [Change(needed.label, needed.buffer, *change) for needed, change in changes if change is not None]

@@ -57,7 +57,7 @@ class Checkpointed:
         self._recipe, self._compiled = recipe, compiled
         self._plans: dict[int, CheckpointPlan] = {}
         self._chosen: dict[_Attempt, Checkpoints | None] = {}
-        self._made: dict[Checkpoints, Plan] = {}
+        self._plans_for: dict[Checkpoints, Plan] = {}
         self._known: dict[int, _Attempt] = {}
         self._least = 0
         self.told: tuple[str, ...] = ()
@@ -102,9 +102,9 @@ class Checkpointed:
         return self._plans[levels]
 
     def _launch(self, call: Call, checkpoints: Checkpoints) -> Sequence[float]:
-        if checkpoints not in self._made:
-            self._made[checkpoints] = self._compiled(self._recipe.made(checkpoints))
-        self.latest = self._made[checkpoints]
+        if checkpoints not in self._plans_for:
+            self._plans_for[checkpoints] = self._compiled(self._recipe.made(checkpoints))
+        self.latest = self._plans_for[checkpoints]
         returned = run_plan(self.latest, call)
         self.told = self._plans[checkpoints.levels].told(checkpoints)
         count("checkpointed")

@@ -13,29 +13,36 @@ __all__ = ["derived", "differentiated", "journaled", "parted"]
 
 
 def differentiated(
-    made: Specialisation, mode: Mode, runtime: Runtime, *, strict: bool = True, marked: frozenset[str] = frozenset()
+    specialisation: Specialisation,
+    mode: Mode,
+    runtime: Runtime,
+    *,
+    strict: bool = True,
+    marked: frozenset[str] = frozenset(),
 ) -> Differentiated:
     """The specialisation in a mode. With `strict`, nothing to differentiate is an error.
 
     Reads of the places `marked` leave marks.
     """
-    role, state = _role(mode), state_of(made)
+    role, state = _role(mode), state_of(specialisation)
     latest_key = LatestKey(mode, marked)
     latest = state.latest.get(latest_key)
-    places = accompanied(made, role)
+    places = accompanied(specialisation, role)
     if latest is not None and latest.places is places and (latest.checked or not strict):
         return latest.mode
     names = tuple(sorted(place.name for place in places))
     if strict and names not in state.checked:
-        check_storage(made, role)
+        check_storage(specialisation, role)
         state.checked.add(names)
     key = CompiledKey(mode, names, marked)
     compiled = state.compiled.get(key)
     if compiled is None:
         from . import making
 
-        kernel = making.seen_mode(derived(made, mode, runtime), marked)
-        compiled = state.compiled[key] = making.compile_mode(made, kernel, role, companions(made, role), runtime)
+        kernel = making.seen_mode(derived(specialisation, mode, runtime), marked)
+        compiled = state.compiled[key] = making.compile_mode(
+            specialisation, kernel, role, companions(specialisation, role), runtime
+        )
     state.latest[latest_key] = Latest(places, compiled, names in state.checked)
     return compiled
 
@@ -44,35 +51,35 @@ def _role(mode: Mode) -> Role:
     return "dual" if mode == "forward" else "grad"
 
 
-def derived(made: Specialisation, mode: Mode, runtime: Runtime) -> Derived:
+def derived(specialisation: Specialisation, mode: Mode, runtime: Runtime) -> Derived:
     """The specialisation's kernel in a mode."""
-    places, state = companions(made, _role(mode)), state_of(made)
+    places, state = companions(specialisation, _role(mode)), state_of(specialisation)
     key = DerivedKey(mode, names_of(places))
     kernel = state.derived.get(key)
     if kernel is None:
         from . import making
 
-        kernel = state.derived[key] = making.MODES[mode](made, places, runtime)
+        kernel = state.derived[key] = making.MODES[mode](specialisation, places, runtime)
     return kernel
 
 
-def parted(made: Specialisation, runtime: Runtime) -> list[Specialisation]:
+def parted(specialisation: Specialisation, runtime: Runtime) -> list[Specialisation]:
     """The specialisation as several that do the same one after the other; none if it can't be parted."""
-    state = state_of(made)
+    state = state_of(specialisation)
     if state.parts is None:
         from . import making
 
-        state.parts = making.compile_parts(made, runtime)
+        state.parts = making.compile_parts(specialisation, runtime)
     return state.parts
 
 
-def journaled(made: Specialisation, runtime: Runtime) -> Journaled:
+def journaled(specialisation: Specialisation, runtime: Runtime) -> Journaled:
     """The specialisation for launches that log."""
-    places, state = companions(made, "grad"), state_of(made)
+    places, state = companions(specialisation, "grad"), state_of(specialisation)
     names = names_of(places)
-    known = state.journals.get(names)
-    if known is None:
+    journal = state.journals.get(names)
+    if journal is None:
         from . import making
 
-        known = state.journals[names] = making.compile_with_journal(made, places, runtime)
-    return known
+        journal = state.journals[names] = making.compile_with_journal(specialisation, places, runtime)
+    return journal

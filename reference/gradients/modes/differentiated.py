@@ -34,7 +34,7 @@ class Differentiated:
     """A specialisation in forward or reverse mode.
 
     Attributes:
-        made: the specialisation.
+        specialisation: the specialisation.
         plan: how it is launched.
         companions: primal place name -> the place of its gradient or dual.
         derived: the kernel in that mode.
@@ -42,7 +42,7 @@ class Differentiated:
         lean: the same with less memory, if there is such a thing.
     """
 
-    made: Specialisation
+    specialisation: Specialisation
     plan: Plan
     companions: Mapping[str, Place]
     derived: Derived
@@ -65,19 +65,23 @@ class Differentiated:
         Reverse mode takes the adjoints of what the kernel returned from the call; where there are none they are 0.
         """
         scalars = self.run(call, beside)
-        returns = self.made.returns if self.plan.compiled.program.returns else None
+        returns = self.specialisation.returns if self.plan.compiled.program.returns else None
         return None if returns is None else result_value(returns, scalars)
 
     def run(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Sequence[float]:
         """The same; the scalars that come back. In forward mode the tangents of the real ones come last."""
-        self.refuse_races(call)
-        self._check_overlap(call)
+        self.check(call)
         if beside:
             call = with_arrays(call, beside)
         try:
             return run_plan(self.plan, self._seeded(call))
         except HeapLimit as short:
             return self.go_on(call, short)
+
+    def check(self, call: Call) -> None:
+        """AdstackDataAccessError if the launch has a race, or an argument shares memory with one that it writes."""
+        self.refuse_races(call)
+        self._check_overlap(call)
 
     def refuse_races(self, call: Call) -> None:
         """AdstackDataAccessError if the launch certainly has a race that a derivative flows through."""
@@ -96,7 +100,7 @@ class Differentiated:
         """Pairs of array arguments by which iterations may race if they are one array."""
         alike: dict[tuple[DType, int], list[str]] = {}
         for name in sorted(self.companions):
-            place = self.made.kernel.places[name]
+            place = self.specialisation.kernel.places[name]
             if place.kind == "ndarray":
                 alike.setdefault((place.dtype, place.rank), []).append(name)
         aliases = {name: names[0] for names in alike.values() for name in names[1:]}
@@ -118,7 +122,7 @@ class Differentiated:
     @cached_property
     def seeds(self) -> int:
         """How many adjoints of returned numbers it takes; none in forward mode."""
-        return len(self.derived.kernel.params) - len(self.made.kernel.params)
+        return len(self.derived.kernel.params) - len(self.specialisation.kernel.params)
 
     def _seeded(self, call: Call) -> Call:
         return with_arrays(call, {}, self.scalars(call)) if self.seeds else call
@@ -137,18 +141,19 @@ class Differentiated:
     @cached_property
     def distinct(self) -> list[tuple[str, str]]:
         """(written, read) array arguments: through one the launch writes, through the other the reverse pass reads."""
-        written, read = self.made.plan.compiled.written, self.plan.compiled.read
-        arrays = {place.name for place in self.made.kernel.places.values() if place.kind == "ndarray"}
+        written, read = self.specialisation.plan.compiled.written, self.plan.compiled.read
+        arrays = {place.name for place in self.specialisation.kernel.places.values() if place.kind == "ndarray"}
         return [(name, other) for other in sorted(read & arrays) for name in sorted(written & arrays - {other})]
 
     def _check_overlap(self, call: Call) -> None:
         """An error if the launch wrote memory through one argument that the reverse pass reads through another."""
         for name, other in self.distinct:
             if _overlap(call.arrays[name], call.arrays[other]):
+                kernel = self.specialisation.kernel
                 raise AdstackDataAccessError(
-                    f"arguments {name} and {other} of {self.made.kernel.name} share memory, and it writes {name}: "
+                    f"arguments {name} and {other} of {kernel.name} share memory, and it writes {name}: "
                     f"what it read of {other} can't be told",
-                    loc=self.made.kernel.loc,
+                    loc=kernel.loc,
                     do="pass arrays that do not overlap",
                 )
 

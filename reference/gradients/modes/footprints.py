@@ -57,25 +57,25 @@ class FootprintKey(NamedTuple):
         return FootprintKey(id(mode), numbers, tuple(shapes.items()))
 
 
-def footprint_of(made: Specialisation, call: Call, mode: Differentiated | None, shapes: Shapes) -> Footprint:
+def footprint_of(specialisation: Specialisation, call: Call, mode: Differentiated | None, shapes: Shapes) -> Footprint:
     """The footprint of a call with array arguments of such shapes, and of its reverse mode."""
-    own = made.plan.compiled.reach(call.scalars, shapes)
+    own = specialisation.plan.compiled.reach(call.scalars, shapes)
     before: dict[str, list[Box]] = {}
     after: dict[str, list[Box]] = {}
     if mode is not None:
-        buffers = {**made.plan.buffers, **call.arrays}
+        buffers = {**specialisation.plan.buffers, **call.arrays}
         more = {alias: buffers[name].shape for alias, name in mode.beside.items()}
         reverse = mode.plan.compiled.reach(mode.scalars(call), {**shapes, **more}).read
         for alias, name in mode.beside.items():
             before.setdefault(name, []).extend(reverse.get(alias, ()))
         grads = {place.name for place in mode.companions.values()}
         after = {name: boxes for name, boxes in reverse.items() if name not in grads}
-    written, read = _regions(made, own.written), _regions(made, own.read)
-    return Footprint(written, read, _regions(made, before), _regions(made, after), mode)
+    written, read = _regions(specialisation, own.written), _regions(specialisation, own.read)
+    return Footprint(written, read, _regions(specialisation, before), _regions(specialisation, after), mode)
 
 
-def _regions(made: Specialisation, boxes: Mapping[str, list[Box]]) -> tuple[Region, ...]:
+def _regions(specialisation: Specialisation, boxes: Mapping[str, list[Box]]) -> tuple[Region, ...]:
     """The boxes that are in places of the kernel."""
-    places = made.kernel.places
-    compiled = made.plan.compiled.program.places
+    places = specialisation.kernel.places
+    compiled = specialisation.plan.compiled.program.places
     return tuple((n, (compiled.get(n) or places[n]).label or n, inside) for n, inside in boxes.items() if n in places)

@@ -26,41 +26,47 @@ from .state import Journaled, Mode, Role, state_of
 __all__ = ["MODES", "compile_mode", "compile_parts", "compile_with_journal", "seen_mode"]
 
 MODES: Final[dict[Mode, Callable[[Specialisation, dict[str, Place], Runtime], Derived]]] = {
-    "forward": lambda made, places, runtime: forward_mode(made.kernel, places, runtime.options),
-    "reverse": lambda made, places, runtime: reverse_mode(made.kernel, places, runtime.options, rewinds=False),
-    "rewinding": lambda made, places, runtime: reverse_mode(made.kernel, places, runtime.options, rewinds=True),
-    "checked": lambda made, places, runtime: checked_mode(made.kernel, places.keys(), runtime.options),
+    "forward": lambda specialisation, places, runtime: forward_mode(specialisation.kernel, places, runtime.options),
+    "reverse": lambda specialisation, places, runtime: reverse_mode(
+        specialisation.kernel, places, runtime.options, rewinds=False
+    ),
+    "rewinding": lambda specialisation, places, runtime: reverse_mode(
+        specialisation.kernel, places, runtime.options, rewinds=True
+    ),
+    "checked": lambda specialisation, places, runtime: checked_mode(
+        specialisation.kernel, places.keys(), runtime.options
+    ),
 }
 """How a kernel is made in each mode, for places that have gradients or duals."""
 
 
-def compile_parts(made: Specialisation, runtime: Runtime) -> list[Specialisation]:
+def compile_parts(specialisation: Specialisation, runtime: Runtime) -> list[Specialisation]:
     """The specialisation as several that do the same one after the other; none if it can't be parted."""
-    return [_part(made, kernel, runtime) for kernel in parts(made.kernel)]
+    return [_part(specialisation, kernel, runtime) for kernel in parts(specialisation.kernel)]
 
 
-def compile_with_journal(made: Specialisation, places: dict[str, Place], runtime: Runtime) -> Journaled:
+def compile_with_journal(specialisation: Specialisation, places: dict[str, Place], runtime: Runtime) -> Journaled:
     """The specialisation for launches that log what their reverse mode needs."""
-    mode = journal_mode(made.kernel, places, runtime.options)
-    forward = _part(made, mode.forward, runtime)
-    sizing = forward if mode.silent is None else _part(made, mode.silent, runtime)
-    backward = compile_mode(made, mode.backward, "grad", places, runtime)
+    mode = journal_mode(specialisation.kernel, places, runtime.options)
+    forward = _part(specialisation, mode.forward, runtime)
+    sizing = forward if mode.silent is None else _part(specialisation, mode.silent, runtime)
+    backward = compile_mode(specialisation, mode.backward, "grad", places, runtime)
     return Journaled(forward, sizing, backward, mode)
 
 
-def _part(made: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisation:
+def _part(specialisation: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisation:
     compiled = compile_kernel(kernel, runtime.options, runtime.backend)
-    plan = Plan(runtime.backend, compiled, {name: data.buffer for name, data in made.fields.items()})
-    return replace(made, kernel=kernel, plan=plan, gradients=None)
+    plan = Plan(runtime.backend, compiled, {name: data.buffer for name, data in specialisation.fields.items()})
+    return replace(specialisation, kernel=kernel, plan=plan, gradients=None)
 
 
 def compile_mode(
-    made: Specialisation, derived: Derived, role: Role, places: dict[str, Place], runtime: Runtime
+    specialisation: Specialisation, derived: Derived, role: Role, places: dict[str, Place], runtime: Runtime
 ) -> Differentiated:
     """The specialisation in a mode whose kernel is `derived`.
 
     Args:
-        made: the specialisation.
+        specialisation: the specialisation.
         derived: its kernel in that mode.
         role: what stands beside memory: gradients or duals.
         places: primal place name -> the place of its gradient or dual.
@@ -70,19 +76,19 @@ def compile_mode(
     def plan_of(derived: Derived) -> Plan:
         compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
         used = compiled.program.places
-        buffers = {n: data.buffer for n, data in made.fields.items() if n in used}
+        buffers = {n: data.buffer for n, data in specialisation.fields.items() if n in used}
         for name, place in places.items():
             if place.kind == "field" and place.name in used:
-                buffers[place.name] = field_beside(made, name, role).buffer
+                buffers[place.name] = field_beside(specialisation, name, role).buffer
         return Plan(runtime.backend, compiled, buffers)
 
     lean = None if derived.recipe is None else Checkpointed(derived.recipe, plan_of)
-    return Differentiated(made, plan_of(derived), places, derived, _races(made, places), lean)
+    return Differentiated(specialisation, plan_of(derived), places, derived, _races(specialisation, places), lean)
 
 
-def _races(made: Specialisation, places: dict[str, Place]) -> Races:
-    state, names = state_of(made), names_of(places)
+def _races(specialisation: Specialisation, places: dict[str, Place]) -> Races:
+    state, names = state_of(specialisation), names_of(places)
     races = state.races.get(names)
     if races is None:
-        races = state.races[names] = Races(made.kernel, places.keys())
+        races = state.races[names] = Races(specialisation.kernel, places.keys())
     return races

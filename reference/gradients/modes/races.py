@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from ...analysis.manager import Analyses
 from ...autodiff.activities.racing import DISTINCT
 from ...ir.structure import Kernel
 from ...runtime.racing import Racing
@@ -23,7 +24,7 @@ class Races:
     """
 
     def __init__(self, kernel: Kernel, names: Collection[str]) -> None:
-        self._kernel, self._names = kernel, names
+        self._kernel, self._names, self._analyses = kernel, names, Analyses()
         self._known: dict[tuple[tuple[str, str], ...], Racing] = {}
         self.apart = self.under(DISTINCT)
 
@@ -32,5 +33,5 @@ class Races:
         key = tuple(aliases.items())
         racing = self._known.get(key)
         if racing is None:
-            racing = self._known[key] = Racing(self._kernel, self._names, aliases)
+            racing = self._known[key] = Racing(self._kernel, self._names, aliases, self._analyses)
         return racing

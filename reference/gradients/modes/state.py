@@ -1,4 +1,4 @@
-"""All that is kept for the derivatives of one specialisation: `state_of(made) -> GradientState`.
+"""All that is kept for the derivatives of one specialisation: `state_of(specialisation) -> GradientState`.
 
 It is made when it is first asked for, and goes with the specialisation, which holds it without looking into it.
 """
@@ -151,6 +151,7 @@ class GradientState:
         recorded: how a tape records a launch; the key says whether that has to be in one piece.
         refusals: why a launch can't be recorded in some way, by the names of the places with gradients.
         beside: what launches copy of what they are about to overwrite.
+        jvps: the kernel that computes tangents beside its values, by the names of the places that have duals.
     """
 
     real: dict[Role, list[Place]] = field(default_factory=dict)
@@ -168,11 +169,12 @@ class GradientState:
     recorded: dict[bool, Recorded] = field(default_factory=dict)
     refusals: dict[Names, dict[Way, AdstackDataAccessError]] = field(default_factory=dict)
     beside: Beside | None = None
+    jvps: dict[Names, Specialisation] = field(default_factory=dict)
 
 
-def state_of(made: Specialisation) -> GradientState:
+def state_of(specialisation: Specialisation) -> GradientState:
     """The state of a specialisation."""
-    state = made.gradients
+    state = specialisation.gradients
     if not isinstance(state, GradientState):
-        state = made.gradients = GradientState()
+        state = specialisation.gradients = GradientState()
     return state

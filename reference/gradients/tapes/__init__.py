@@ -1,6 +1,7 @@
 """`Tape`: launches that are recorded, and differentiated in reverse.
 
 tape.py      Tape; inside.py: calls of functions with a gradient of their own, or without any
+around.py    forward mode around a tape: second derivatives; outside.py: what was written from outside
 recorded.py  how a launch is made so that it can be differentiated after memory went on
 links.py     numbers of the host that know where they came from
 losses.py    what a tape starts from; reached.py: a loss that nothing computes is an error

@@ -8,16 +8,18 @@ from ...data.ndarrays import Ndarray
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
-from ..modes.companions import companions
+from ..modes.companions import companion_memory, companions, field_beside
 
 __all__ = ["Cleared", "clearable"]
 
 
-def clearable(made: Specialisation, call: Call) -> list[Buffer]:
+def clearable(specialisation: Specialisation, call: Call) -> list[Buffer]:
     """The memory of gradients of ndarrays that a launch gets; those of torch tensors add up, as torch has it."""
-    arrays = companions(made, "grad").values() if call.arrays else ()
-    buffers = [call.arrays[p.name] for p in arrays if p.kind == "ndarray"]
-    buffers += [d.grad.buffer for d in made.fields.values() if isinstance(d, Ndarray) and d.grad is not None]
+    buffers = [
+        companion_memory(specialisation, call, name, place, "grad")
+        for name, place in companions(specialisation, "grad").items()
+        if place.kind == "ndarray" or isinstance(field_beside(specialisation, name, "grad"), Ndarray)
+    ]
     return [buffer for buffer in buffers if buffer.owned]
 
 
@@ -34,19 +36,19 @@ class Cleared:
         self._early: list[Buffer] = []
 
     def clear(self, gradients: Iterable[Buffer]) -> None:
-        """Start some from zero that have not yet."""
+        """Set the gradients among these to zero that the tape has not set to zero before."""
         for buffer in gradients if self._wanted else ():
             if id(buffer) not in self._cleared:
                 buffer.write(0)
                 self._cleared[id(buffer)] = buffer
 
     def clear_early(self, gradients: Iterable[Buffer]) -> None:
-        """The same for those that calls may use which machine code serves."""
+        """Set gradients to zero ahead of calls that machine code serves, which may come to use them."""
         self._early = [one for one in gradients if id(one) not in self._cleared]
         self.clear(self._early)
 
     def keep(self, used: Container[int]) -> None:
-        """Of these, only those that calls have used have started from zero."""
+        """Of the gradients set to zero ahead, those that calls have not used count as not set."""
         for buffer in self._early:
             if id(buffer) not in used:
                 self._cleared.pop(id(buffer), None)

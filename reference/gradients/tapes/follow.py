@@ -90,12 +90,12 @@ class Follow:
 
     # ---- runs
 
-    def matches(self, made: Specialisation, call: Call, runtime: Runtime) -> bool:
+    def matches(self, specialisation: Specialisation, call: Call, runtime: Runtime) -> bool:
         """Whether a call is the next one of what can be followed."""
         linked = any(isinstance(scalar, Linked) for scalar in call.scalars)
         if linked or GUARD[ASKING] != 1 or not (_LEARNED.programs or self._program):
             return False
-        key = key_of_call(made, call)
+        key = key_of_call(specialisation, call)
         for program in ([] if self._program is None else [self._program]) + _LEARNED.programs:
             at = _found(program, key, self._at)
             if at is not None and program.runtime is runtime:
@@ -155,7 +155,7 @@ class Follow:
             self.end()
 
     def until(self, holder: object) -> ref[Any]:
-        """What closes it once an object is gone, as long as it is kept."""
+        """What closes it once the `holder` is gone, as long as that is kept."""
         return ref(holder, partial(_close, ref(self)))
 
     def end(self) -> tuple[Run, bool]:
@@ -195,9 +195,11 @@ class Follow:
             _LEARNED.programs = [program, *(one for one in _LEARNED.programs if one is not program)][:_MOST]
             if len(trace) == 1 and isinstance(trace[0], Run) and trace[0].end == len(program.steps):
                 return
+        if not _is_worth([*_keys(trace)]):
+            return
         steps = [*_steps(trace)]
         keys = tuple(None if step is None else step.key for step in steps)
-        if not any(keys) or any(one.keys == keys for one in _LEARNED.programs) or not _is_worth(keys):
+        if not any(keys) or any(one.keys == keys for one in _LEARNED.programs):
             return
         try:
             program = Program(steps, runtime)
@@ -208,9 +210,9 @@ class Follow:
 
 
 def _close(follow: ref[Follow], _: object) -> None:
-    known = follow()
-    if known is not None:
-        known.close()
+    follower = follow()
+    if follower is not None:
+        follower.close()
 
 
 def _is_worth(keys: Sequence[Key | None]) -> bool:
@@ -229,6 +231,15 @@ def _found(program: Program, key: Key, at: int) -> int | None:
         if program.keys[number] == key and program.steps[number] is not None:
             return number
     return None
+
+
+def _keys(trace: Iterable[Recorded]) -> Iterable[Key | None]:
+    """Those of the calls, whether they can be followed or not."""
+    for one in trace:
+        if isinstance(one, Run):
+            yield from one.program.keys[one.first : one.end]
+        else:
+            yield None if one is None else key_of_call(one[2].specialisation, one[2].call)
 
 
 def _steps(trace: Iterable[Recorded]) -> Iterable[Step | None]:

@@ -41,15 +41,15 @@ class Inside:
         self.gradients: list[Pair] = []
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Launch."""
-        made, call, _ = kernel.prepared(args, kwargs)
-        compiled = made.plan.compiled
-        self.gradients += _gradients(made, call)
-        for label, buffer in memory_of(made, call, compiled.read | compiled.written):
+        """Launch a kernel; what it returns has no gradient."""
+        specialisation, call, _ = kernel.prepared(args, kwargs)
+        compiled = specialisation.plan.compiled
+        self.gradients += _gradients(specialisation, call)
+        for label, buffer in memory_of(specialisation, call, compiled.read | compiled.written):
             self.touched[id(buffer)] = label, buffer
             if self.log is not None:
                 self.log.watch([Touched(label, buffer, whole(buffer))])
-        return self.links.refused(made.returns, made.launch(call), self.why)
+        return self.links.refused(specialisation.returns, specialisation.launch(call), self.why)
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """What was read has no adjoint that could be passed on."""
@@ -57,7 +57,7 @@ class Inside:
         return self.links.refused_number(value, self.why) if beside else value
 
     def host_wrote(self, array: Any, where: object) -> None:
-        """The call's own business."""
+        """Nothing to note: what a function under `grad_replaced` writes is its own business."""
         self.gradients += _gradient(array)
 
 
@@ -74,25 +74,29 @@ class Constants:
         self.gradients: list[Pair] = []
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Launch."""
-        made, call, _ = kernel.prepared(args, kwargs)
-        self.gradients += _gradients(made, call)
-        places = {name: place for name, place in companions(made, "grad").items() if name in made.plan.compiled.written}
-        memory = {name: made.plan.buffers.get(name) or call.arrays[name] for name in places}
+        """Launch a kernel, and return what it returns, as a constant."""
+        specialisation, call, _ = kernel.prepared(args, kwargs)
+        self.gradients += _gradients(specialisation, call)
+        places = {
+            name: place
+            for name, place in companions(specialisation, "grad").items()
+            if name in specialisation.plan.compiled.written
+        }
+        memory = {name: specialisation.plan.buffers.get(name) or call.arrays[name] for name in places}
         before = {name: np.array(buffer.read()) for name, buffer in memory.items()}
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
-        stored = must_access(made.plan.compiled.program, call.scalars, shapes).written
-        result = made.launch(call)
+        stored = must_access(specialisation.plan.compiled.program, call.scalars, shapes).written
+        result = specialisation.launch(call)
         for name, buffer in memory.items():
             mask = np.zeros(buffer.shape, bool)
             mask.reshape(-1)[differing(before[name], buffer.read())] = True
             for box in stored.get(name, ()):  # the same numbers again are constants, too
                 mask[tuple(slice(low, high + 1) for low, high in box)] = True
-            self._note(companion_memory(made, call, name, places[name], "grad"), mask)
+            self._note(companion_memory(specialisation, call, name, places[name], "grad"), mask)
         return result
 
     def host_wrote(self, array: Any, where: Any) -> None:
-        """Constants as well."""
+        """Note that the elements hold constants from now on."""
         for pair in _gradient(array):
             self.gradients.append(pair)
             mask = np.zeros(pair[1].shape, bool)
@@ -104,12 +108,12 @@ class Constants:
             self.overwritten.append(Overwritten(grad, mask, given=False))
 
 
-def _gradients(made: Specialisation, call: Call) -> Iterator[Pair]:
+def _gradients(specialisation: Specialisation, call: Call) -> Iterator[Pair]:
     """The memory that a launch may touch and that has gradients, with these."""
-    for name, place in companions(made, "grad").items():
-        primal = made.plan.buffers.get(name) or call.arrays.get(name)
+    for name, place in companions(specialisation, "grad").items():
+        primal = specialisation.plan.buffers.get(name) or call.arrays.get(name)
         if primal is not None:
-            yield primal, companion_memory(made, call, name, place, "grad")
+            yield primal, companion_memory(specialisation, call, name, place, "grad")
 
 
 def _gradient(array: Any) -> list[Pair]:

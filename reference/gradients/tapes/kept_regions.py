@@ -55,7 +55,7 @@ class Keeping:
         self._latest: Mapping[str, Buffer] = {}
 
     def skip(self) -> None:
-        """Something comes that is not followed."""
+        """Note that something stands between the calls that is not followed."""
         self.kept.append([])
         self.beside.append({})
 
@@ -89,10 +89,10 @@ class Keeping:
     def _saves(self, buffer: Buffer, ranges: Sequence[Range]) -> Iterator[Move]:
         """Copies of elements, into memory of their own."""
         size, count = buffer.dtype.size, sum(end - start for start, end in ranges)
-        whole = count == math.prod(buffer.shape)
-        memory = Buffer(buffer.backend, buffer.dtype, buffer.shape if whole else (count,))
+        entire = count == math.prod(buffer.shape)
+        memory = Buffer(buffer.backend, buffer.dtype, buffer.shape if entire else (count,))
         self.memory.append(memory)
-        if whole:
+        if entire:
             self._whole[id(buffer)] = memory
         at = 0
         for start, end in ranges:
@@ -115,7 +115,7 @@ class Keeping:
         return self._between[size].storage
 
     def _call(self, step: Step, saves: Sequence[Move]) -> SequenceCall:
-        plan, call = step.made.plan, step.call
+        plan, call = step.specialisation.plan, step.call
         forward = Bound(plan.compiled.executable, tuple(call.scalars), plan.bind(call.arrays))
         if step.mode is None:
             return SequenceCall(step.follower, forward, None, saves, [*self._later(saves)], (), [*step.words])
@@ -141,7 +141,7 @@ class Keeping:
         """
         mode: Differentiated | None = step.mode
         assert mode is not None
-        memory, copies = {**step.made.plan.buffers, **step.call.arrays}, dict[str, Buffer]()
+        memory, copies = {**step.specialisation.plan.buffers, **step.call.arrays}, dict[str, Buffer]()
         for alias, name in mode.beside.items():
             original = memory[name]
             changed = any(save.source is original.storage for save in saves)
@@ -190,10 +190,10 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def include_all(known: dict[int, Touched], more: Iterable[Touched]) -> None:
+def include_all(by_memory: dict[int, Touched], more: Iterable[Touched]) -> None:
     """More elements, by memory."""
     for one in more:
-        boxes = known.setdefault(id(one.buffer), Touched(one.label, one.buffer, []))
+        boxes = by_memory.setdefault(id(one.buffer), Touched(one.label, one.buffer, []))
         assert isinstance(boxes.boxes, list)
         for box in one.boxes:
             include(boxes.boxes, box)

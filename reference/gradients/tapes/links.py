@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,10 @@ class Handle:
         """The node of a number that depends on these."""
         assert self.links is not None
         return self.links.combined(parts)
+
+
+Returned: TypeAlias = Any
+"""What a call returned, or a part of it: a number, a vector or matrix, a struct, a tuple."""
 
 
 @dataclass(slots=True)
@@ -101,15 +105,15 @@ class Links:
         refusal = next((node.refusal for node in nodes if node.refusal), "")
         return self._add(Node(parts, None, origin, refusal))
 
-    def returned(self, launch: Launch, result: Any) -> Any:
+    def returned(self, launch: Launch, result: Returned) -> Returned:
         """What a launch returned, as numbers that know it; as it is if no gradient reaches it."""
-        spec = launch.made.returns
+        spec = launch.specialisation.returns
         if spec is None or launch.mode is None or not launch.mode.seeds:
             return result
         self._launches.append(launch)
         numbered, places = iter(range(launch.mode.seeds)), iter(real_scalars(spec))
 
-        def link(value: Any) -> Any:
+        def link(value: Returned) -> Returned:
             dtype = next(places)
             if dtype is None:
                 return value
@@ -118,31 +122,31 @@ class Links:
 
         return mapped(spec, result, link)
 
-    def refused(self, spec: Any, result: Any, why: str) -> Any:
+    def refused(self, spec: Any, result: Returned, why: str, origin: str = "") -> Returned:
         """What a launch returned whose adjoint has nowhere to go."""
         if spec is None:
             return result
         places = iter(real_scalars(spec))
 
-        def link(value: Any) -> Any:
-            return value if next(places) is None else self.refused_number(value, why)
+        def link(value: Returned) -> Returned:
+            return value if next(places) is None else self.refused_number(value, why, origin)
 
         return mapped(spec, result, link)
 
-    def refused_number(self, value: float, why: str) -> Linked:
-        """A number whose adjoint has nowhere to go."""
-        return Linked.of(value, self.handle, self._add(Node((), None, why, why)))
+    def refused_number(self, value: float, why: str, origin: str = "") -> Linked:
+        """A number whose adjoint has nowhere to go, and what it depends on, in words."""
+        return Linked.of(value, self.handle, self._add(Node((), None, origin or why, why)))
 
     def read(self, grad: Buffer, position: tuple[int, ...], value: float) -> Linked:
         """A number that was read of memory."""
         return Linked.of(value, self.handle, self._add(Node((), partial(_add_to, grad, position))))
 
-    def origin(self, value: Any) -> str:
+    def origin(self, value: Returned) -> str:
         """The launch that a number depends on, in words; empty if there is none."""
         own = isinstance(value, Linked) and value.chain is self.handle
         return self.nodes[value.node].origin if own else ""
 
-    def node_of(self, value: Any, label: str) -> int | None:
+    def node_of(self, value: Returned, label: str) -> int | None:
         """The node of a number that is to be stored; None for a constant."""
         if not isinstance(value, Linked) or value.chain is not self.handle:
             return None
@@ -169,10 +173,10 @@ class Links:
         """Add to the adjoint of a number; 0 is nothing."""
         if adjoint == 0.0:
             return
-        known = self.nodes[node]
-        if known.adjoint == 0.0:
+        number = self.nodes[node]
+        if number.adjoint == 0.0:
             heapq.heappush(self._waiting, -node)
-        known.adjoint += adjoint
+        number.adjoint += adjoint
 
     def flush(self, event: int) -> None:
         """Pass on the adjoints of numbers that are younger than an event, given by its number; of all for -1."""

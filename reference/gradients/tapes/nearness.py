@@ -77,33 +77,33 @@ class _Watch:
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch."""
-        made, call, runtime = kernel.prepared(args, kwargs)
-        self.note(made, call, runtime)
-        return made.launch(call)
+        specialisation, call, runtime = kernel.prepared(args, kwargs)
+        self.note(specialisation, call, runtime)
+        return specialisation.launch(call)
 
     def event(self, event: Event) -> None:
         """What a tape recorded, again."""
         for change in event.changes:
             self._keep(change.buffer)
         if isinstance(event, Launch):
-            self.note(event.made, event.call, state.current())
+            self.note(event.specialisation, event.call, state.current())
         event.again()
         if isinstance(event, HostWrites):
             for change in event.changes:
                 self._host(change.buffer, change.mask())
 
-    def note(self, made: Specialisation, call: Call, runtime: state.Runtime) -> None:
+    def note(self, specialisation: Specialisation, call: Call, runtime: state.Runtime) -> None:
         """A launch that is about to be."""
         self.host()
-        memories = companions(made, "dual" if self.of == "dual" else "grad")
-        program: Kernel = made.kernel
+        memories = companions(specialisation, "dual" if self.of == "dual" else "grad")
+        program: Kernel = specialisation.kernel
         if self.of == "dual" and memories:
             program = forward_mode(program, memories, runtime.options).kernel
         names = {name for name, place in program.places.items() if place.kind in ("field", "ndarray")}
-        buffers = {name: _buffer(made, call, name) for name in names}
+        buffers = {name: _buffer(specialisation, call, name) for name in names}
         for name, companion in memories.items():
             role = "dual" if self.of == "dual" else "grad"
-            beside = call.arrays.get(companion.name) or getattr(made.fields[name], role).buffer
+            beside = call.arrays.get(companion.name) or getattr(specialisation.fields[name], role).buffer
             if companion.name in names:
                 buffers[companion.name] = beside
             if self.of == "grad":
@@ -149,13 +149,13 @@ class _Watch:
         return {self.gradients[key]: answer for key, answer in answers.items()}
 
 
-def _buffer(made: Specialisation, call: Call, name: str) -> Any:
+def _buffer(specialisation: Specialisation, call: Call, name: str) -> Any:
     """The memory of a place of the kernel, or of the dual of one."""
     if name in call.arrays:
         return call.arrays[name]
-    if name in made.fields:
-        return made.fields[name].buffer
-    return next(data.dual.buffer for data in made.fields.values() if _is_dual(data, name))
+    if name in specialisation.fields:
+        return specialisation.fields[name].buffer
+    return next(data.dual.buffer for data in specialisation.fields.values() if _is_dual(data, name))
 
 
 def _is_dual(data: Any, name: str) -> bool:

@@ -5,12 +5,12 @@ It ends with the first of the objects that it was learned with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet, ref
 
-from ...data.fields import PLACED
+from ...data.placement import PLACED
 from ...runtime.adstacks.heap import HeapLimit
 from ...runtime.memory.buffers import Buffer
 from ...runtime.protocol.following import SequenceCall, Sequenced, following
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "Span"]
 
-_MOST_SPANS: Final = 64
+_MOST_SPANS: Final = 4
+"""What so many stretches do is remembered for each call of a program: a tape that is interrupted asks for the same ones
+each time, from each of its runs to the end of the program, and of each run.
+"""
 
 
 @dataclass
@@ -38,7 +41,6 @@ class Span:
         written, needed: by memory, the elements that they write, and that their reverse modes need.
         gradients: by memory, its gradients.
         cleared: by memory, gradients that start from zero.
-        served: (call, step), of those that there are.
         noted: see `Program.noted`.
     """
 
@@ -46,14 +48,13 @@ class Span:
     needed: dict[int, Touched] = field(default_factory=dict)
     gradients: dict[int, Buffer] = field(default_factory=dict)
     cleared: dict[int, Buffer] = field(default_factory=dict)
-    served: list[tuple[int, Step]] = field(default_factory=list)
-    noted: list[tuple[Step, bool]] | None = None
+    noted: list[tuple[int, bool]] | None = None
 
     @classmethod
-    def of(cls, steps: Sequence[Step | None], first: int) -> Span:
-        """Of calls from a number on."""
-        span = cls(served=[(at, step) for at, step in enumerate(steps, first) if step is not None])
-        for _, step in span.served:
+    def of(cls, steps: Iterable[Step]) -> Span:
+        """Of some calls."""
+        span = cls()
+        for step in steps:
             include_all(span.written, step.written)
             include_all(span.needed, step.before)
             include_all(span.needed, step.after)
@@ -109,7 +110,7 @@ class Program:
             if program is not None:
                 program.drop()
 
-        for one in (known() for step in served for known in step.references):
+        for one in (reference() for step in served for reference in step.references):
             if id(one) not in seen and type(one).__weakrefoffset__:
                 seen.add(id(one))
                 yield ref(one, gone)
@@ -124,7 +125,7 @@ class Program:
         """What it was learned with, to be kept for a while; None if some of it is gone, or is not what it was."""
         if not self.alive or self.placed != PLACED[0]:
             return None
-        objects = [known() for known in self._references]
+        objects = [reference() for reference in self._references]
         if any(one is None for one in objects):
             return None
         if self._epoch != GUARD[EPOCH] and not all(buffer.alive and not buffer.shared for buffer in self.buffers):
@@ -145,34 +146,28 @@ class Program:
         """What some of its calls do."""
         span = self._spans.get((first, end))
         if span is None:
-            if len(self._spans) == _MOST_SPANS:
+            if len(self._spans) >= _MOST_SPANS * len(self.steps):
                 self._spans.clear()
-            span = self._spans[first, end] = Span.of(self.steps[first:end], first)
+            span = self._spans[first, end] = Span.of(step for _, step in self.served(first, end))
         return span
 
-    def noted(self, first: int, end: int) -> list[tuple[Step, bool]]:
-        """What the records of the kernels of some calls are told: see `Records.note_followed`."""
+    def served(self, first: int, end: int) -> list[tuple[int, Step]]:
+        """Those of some of its calls that are followed: (call, step)."""
+        return [(at, step) for at, step in enumerate(self.steps[first:end], first) if step is not None]
+
+    def noted(self, first: int, end: int) -> list[tuple[int, bool]]:
+        """What the records of the kernels of some calls are told: (call, touched), see `Records.note_taped`."""
         span = self.span(first, end)
         if span.noted is None:
-            span.noted = [*self._noted(span, end)]
+            span.noted = [*_noted(self.served(first, end))]
         return span.noted
-
-    def _noted(self, span: Span, end: int) -> Iterator[tuple[Step, bool]]:
-        firsts = {id(step.made): (at, step) for at, step in reversed(span.served)}
-        lasts = {id(step.made): (at, step) for at, step in span.served}
-        for made in firsts:
-            records = firsts[made][1].made.records
-            if records is not None:
-                at, step = firsts[made] if records.takes_arguments else lasts[made]
-                written = {id(one.buffer) for later in self.steps[at + 1 : end] if later for one in later.written}
-                yield step, not written.isdisjoint(map(id, records.memories(step.call)))
 
     def call(self, at: int) -> Call:
         """A call with the numbers that it was made with last."""
         step, sequence = self.steps[at], self.sequence
         assert step is not None
         assert sequence is not None
-        return with_arrays(step.call, {}, sequence.scalars(at))
+        return with_arrays(step.call, {}, sequence.scalars(at)) if step.takes_floats else step.call
 
     def short(self, at: int, limit: HeapLimit) -> None:
         """Reverse a call whose adstacks have no room."""
@@ -180,6 +175,29 @@ class Program:
         assert step is not None
         assert step.mode is not None
         step.mode.go_on(with_arrays(self.call(at), self._keeping.beside[at]), limit)
+
+
+def _noted(served: Sequence[tuple[int, Step]]) -> Iterator[tuple[int, bool]]:
+    """See `Program.noted`: of each kernel the first call or, if it takes no arguments, the last; and those after which
+    nothing was written that matters, where the first does not stand for them.
+    """
+    touched, written = dict[int, bool](), set[int]()
+    for at, step in reversed(served):
+        if step.specialisation.records is not None:
+            touched[at] = not written.isdisjoint(map(id, step.specialisation.records.memories(step.call)))
+        written.update(id(one.buffer) for one in step.written)
+    firsts = {id(step.specialisation): at for at, step in reversed(served)}
+    lasts = {id(step.specialisation): at for at, step in served}
+    for at, step in served:
+        records, first = step.specialisation.records, firsts[id(step.specialisation)]
+        if records is None:
+            continue
+        if not records.takes_arguments:
+            is_told = at == lasts[id(step.specialisation)]
+        else:
+            is_told = at == first or (not touched[at] and (touched[first] or records.rereads))
+        if is_told:
+            yield at, touched[at]
 
 
 def _nobody() -> None:

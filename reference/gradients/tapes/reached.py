@@ -68,19 +68,20 @@ def _is_reached(loss: Loss, events: Sequence[Event], calls: Callable[[], Calls])
 # ---- scalar arguments
 
 
-def check_scalars(made: Specialisation, call: Call, links: Links, events: Sequence[Event]) -> None:
+def check_scalars(specialisation: Specialisation, call: Call, links: Links, events: Sequence[Event]) -> None:
     """An error for a scalar argument that depends on a recorded launch, if something differentiated depends on it."""
     if not any(isinstance(scalar, Linked) for scalar in call.scalars):
         return
-    active = active_parameters(made, "grad")
-    for param, scalar in zip(made.kernel.params, call.scalars, strict=True):
+    active = active_parameters(specialisation, "grad")
+    for param, scalar in zip(specialisation.kernel.params, call.scalars, strict=True):
         origin = links.origin(scalar) if param in active else ""
         if origin:
+            name = specialisation.kernel.name
             raise AdstackRuntimeError(
-                f"the argument {param.name} of {made.kernel.name} depends on what {origin} returned, and scalar "
+                f"the argument {param.name} of {name} depends on what {origin} returned, and scalar "
                 "arguments have no gradient",
-                loc=made.kernel.loc,
-                do=f"store the number in a field of shape () with needs_grad=True and read that in {made.kernel.name}, "
+                loc=specialisation.kernel.loc,
+                do=f"store the number in a field of shape () with needs_grad=True and read that in {name}, "
                 "or write float(...) around it if it is a constant",
             )
     unlink(call)

@@ -1,4 +1,4 @@
-"""How a launch is made so that it can be differentiated after memory went on: `recordable(made, call, runtime)`.
+"""How a launch is made so that it can be differentiated after memory went on: `recordable`.
 
 The first way that works is taken, from the one that keeps least to the one that always works.
 """
@@ -23,22 +23,24 @@ __all__ = ["recordable"]
 Making = Callable[[Specialisation, Call, Runtime], "list[Launch]"]
 
 
-def recordable(made: Specialisation, call: Call, runtime: Runtime, *, whole: bool = False) -> list[Launch]:
-    """Launches that do, one after the other, what the call asks for; with `whole` only the first way is tried.
+def recordable(
+    specialisation: Specialisation, call: Call, runtime: Runtime, *, first_only: bool = False
+) -> list[Launch]:
+    """Launches that do, one after the other, what the call asks for; with `first_only` only the first way is tried.
 
     AdstackDataAccessError if the launch would overwrite what its reverse pass needs.
     """
-    state = state_of(made)
-    latest = state.recorded.get(whole)
-    if latest is not None and latest.places is accompanied(made, "grad"):
-        return _unraced(_WAYS[latest.way](made, call, runtime))
-    refusals = state.refusals.setdefault(names_of(companions(made, "grad")), {})
+    state = state_of(specialisation)
+    latest = state.recorded.get(first_only)
+    if latest is not None and latest.places is accompanied(specialisation, "grad"):
+        return _unraced(_WAYS[latest.way](specialisation, call, runtime))
+    refusals = state.refusals.setdefault(names_of(companions(specialisation, "grad")), {})
     for way in _WAYS:
-        launches = None if way in refusals else _tried(way, made, call, runtime, refusals)
+        launches = None if way in refusals else _tried(way, specialisation, call, runtime, refusals)
         if launches is not None:
-            state.recorded[whole] = Recorded(accompanied(made, "grad"), way)
+            state.recorded[first_only] = Recorded(accompanied(specialisation, "grad"), way)
             return _unraced(launches)
-        if whole:
+        if first_only:
             break
     raise refusals["rewinding"]
 
@@ -52,33 +54,37 @@ def _unraced(launches: list[Launch]) -> list[Launch]:
 
 
 def _tried(
-    way: Way, made: Specialisation, call: Call, runtime: Runtime, refusals: dict[Way, AdstackDataAccessError]
+    way: Way, specialisation: Specialisation, call: Call, runtime: Runtime, refusals: dict[Way, AdstackDataAccessError]
 ) -> list[Launch] | None:
     try:
-        return _WAYS[way](made, call, runtime)
+        return _WAYS[way](specialisation, call, runtime)
     except AdstackDataAccessError as error:
         refusals[way] = error.with_traceback(None)
         return None
 
 
-def _rewinding(made: Specialisation, call: Call, runtime: Runtime) -> list[Launch]:
+def _rewinding(specialisation: Specialisation, call: Call, runtime: Runtime) -> list[Launch]:
     """The launch as it is; its reverse pass reads memory from before and after it."""
-    mode = differentiated(made, "rewinding", runtime, strict=False) if accompanied(made, "grad") else None
-    return [Launch(made, call, mode)]
+    mode = (
+        differentiated(specialisation, "rewinding", runtime, strict=False)
+        if accompanied(specialisation, "grad")
+        else None
+    )
+    return [Launch(specialisation, call, mode)]
 
 
-def _parted(made: Specialisation, call: Call, runtime: Runtime) -> list[Launch]:
+def _parted(specialisation: Specialisation, call: Call, runtime: Runtime) -> list[Launch]:
     """The kernel's stretches one by one: each on its own may overwrite what an earlier one needs."""
-    pieces = parted(made, runtime)
+    pieces = parted(specialisation, runtime)
     if not pieces:
-        raise AdstackDataAccessError(f"{made.kernel.name} can't be parted", loc=made.kernel.loc)
+        raise AdstackDataAccessError(f"{specialisation.kernel.name} can't be parted", loc=specialisation.kernel.loc)
     return [launch for piece in pieces for launch in _rewinding(piece, call, runtime)]
 
 
-def _journaled(made: Specialisation, call: Call, runtime: Runtime) -> list[Launch]:
+def _journaled(specialisation: Specialisation, call: Call, runtime: Runtime) -> list[Launch]:
     """The launch, writing down what it will have overwritten."""
-    ways = journaled(made, runtime)
-    return [JournaledLaunch(made, call, ways.backward, ways)]
+    ways = journaled(specialisation, runtime)
+    return [JournaledLaunch(specialisation, call, ways.backward, ways)]
 
 
 _WAYS: Final[Mapping[Way, Making]] = {"rewinding": _rewinding, "parted": _parted, "journaled": _journaled}

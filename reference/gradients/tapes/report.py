@@ -36,10 +36,12 @@ class TapeReport:
 
     @property
     def bytes(self) -> int:
+        """How many bytes are kept in all."""
         return sum(entry.bytes for entry in self.entries)
 
     @property
     def elements(self) -> int:
+        """How many elements are kept in all."""
         return sum(entry.elements for entry in self.entries)
 
     def __str__(self) -> str:

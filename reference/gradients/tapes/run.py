@@ -47,10 +47,10 @@ class Run(Event):
         return [*self._told()] if self.told is None else self.told
 
     def _told(self) -> Iterator[Called]:
-        for at, step in self.program.span(self.first, self.end).served:
+        for at, step in self.program.served(self.first, self.end):
             assert self.program.sequence is not None
             scalars = iter(self.program.sequence.scalars(at))
-            args = (known() for known in step.args)
+            args = (reference() for reference in step.args)
             yield step.kernel(), tuple(next(scalars) if isinstance(one, (int, float)) else one for one in args)
 
     def forget(self) -> None:
@@ -59,9 +59,10 @@ class Run(Event):
 
     def note(self) -> None:
         """Let the records of the launches' kernels know that a tape made them."""
-        for step, touched in self.program.noted(self.first, self.end):
-            if step.made.records is not None:
-                step.made.records.note_followed(step.call, touched=touched)
+        for at, touched in self.program.noted(self.first, self.end):
+            call, step = self.program.call(at), self.program.steps[at]
+            if step is not None and step.specialisation.records is not None:
+                step.specialisation.records.note_taped(call, touched=touched)
 
     @property
     def written(self) -> Sequence[Touched]:
@@ -74,8 +75,8 @@ class Run(Event):
 
     def launches(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
         """What each call keeps: its title, and (what, how many elements, bytes)."""
-        served = self.program.span(self.first, self.end).served
-        return [(step.made.kernel.name, self.program.kept[at]) for at, step in served]
+        served = self.program.served(self.first, self.end)
+        return [(step.specialisation.kernel.name, self.program.kept[at]) for at, step in served]
 
     def kept(self) -> list[tuple[str, int, int]]:
         return [*super().kept(), *(one for _, kept in self.launches() for one in kept)]
@@ -95,12 +96,13 @@ class Run(Event):
         assert program.sequence is not None
         progress = program.sequence.turn(self.end)
         rewound.later(partial(self._restore, progress))
-        try:
-            program.sequence.reverse(self.first, progress, program.short)
-        finally:
-            for buffer in gradients:
-                buffer.touch()
-            self._touch()
+        with rewound.winding([touched.buffer for touched in self.written]):
+            try:
+                program.sequence.reverse(self.first, progress, program.short)
+            finally:
+                for buffer in gradients:
+                    buffer.touch()
+                self._touch()
         super().unwind(rewound)
 
     def reverse(self) -> None:

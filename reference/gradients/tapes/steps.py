@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -33,10 +34,10 @@ Reference = Callable[[], Any]
 """Gives an object, or None once it is gone."""
 
 
-def key_of_call(made: Specialisation, call: Call) -> Key:
+def key_of_call(specialisation: Specialisation, call: Call) -> Key:
     """Equal for calls of one specialisation with the same integers, on the same memory."""
     integers = tuple(scalar if isinstance(scalar, int) else None for scalar in call.scalars)
-    return id(made), integers, tuple((name, id(buffer)) for name, buffer in call.arrays.items())
+    return id(specialisation), integers, tuple((name, id(buffer)) for name, buffer in call.arrays.items())
 
 
 @dataclass(eq=False)
@@ -58,7 +59,7 @@ class Step:
     key: Key
     kernel: Reference
     args: tuple[Reference, ...]
-    made: Specialisation
+    specialisation: Specialisation
     call: Call
     mode: Differentiated | None
     follower: Follower
@@ -73,26 +74,33 @@ class Step:
     @staticmethod
     def of(kernel: KernelObject, args: tuple[Any, ...], launch: Launch, cleared: Sequence[Buffer]) -> Step | str:
         """Of a call that was recorded as one launch; why it can't be followed, if so."""
-        made, call, mode = launch.made, launch.call, launch.mode
+        specialisation, call, mode = launch.specialisation, launch.call, launch.mode
         buffers = _buffers(launch)
         refusal = _refusal(launch, buffers)
         if refusal:
             return refusal
-        follower = kernel.follower(made, args)
+        follower = kernel.follower(specialisation, args)
         if follower is None:
             return "arguments"
         before, after = launch.needed()
         nbytes = sum(change.nbytes for change in launch.changes)
-        known = ref(kernel), tuple(map(_reference, args))
+        references = ref(kernel), tuple(map(_reference, args))
         regions = launch.written(), before, after
-        key, gradients = key_of_call(made, call), [*launch.gradients]
-        return Step(key, *known, made, call, mode, follower, *regions, gradients, cleared, nbytes, buffers)
+        key, gradients = key_of_call(specialisation, call), [*launch.gradients]
+        return Step(
+            key, *references, specialisation, call, mode, follower, *regions, gradients, cleared, nbytes, buffers
+        )
+
+    @cached_property
+    def takes_floats(self) -> bool:
+        """Whether calls that are served may have other numbers than the one that was learned."""
+        return any(param.is_float for param in self.specialisation.plan.compiled.program.params)
 
     @property
     def references(self) -> Iterator[Reference]:
         """To what it was learned with."""
         yield from (self.kernel, *self.args)
-        yield from map(_reference, self.made.life.objects())
+        yield from map(_reference, self.specialisation.life.objects())
 
     @property
     def words(self) -> Iterator[tuple[int, int]]:
@@ -107,13 +115,13 @@ def _refusal(launch: Launch, buffers: Sequence[Buffer]) -> str:
     """Why a launch can't be followed: a name of `counts.REASONS`; empty if it can."""
     if type(launch) is not Launch:
         return "logged"
-    if launch.made.returns is not None or (launch.mode is not None and launch.mode.seeds):
+    if launch.specialisation.returns is not None or (launch.mode is not None and launch.mode.seeds):
         return "returns"
     if launch.call.loans is not None or not all(b.owned and b.alive and not b.shared for b in buffers):
         return "shared"
     if launch.mode is not None and launch.mode.plan.compiled.races is not None:
         return "checked"
-    device = following(launch.made.plan.backend)
+    device = following(launch.specialisation.plan.backend)
     if device is not None and launch.mode is not None and not device.reverses(launch.mode.plan.compiled.executable):
         return "device"
     return ""
@@ -122,7 +130,7 @@ def _refusal(launch: Launch, buffers: Sequence[Buffer]) -> str:
 def _buffers(launch: Launch) -> list[Buffer]:
     """All memory of a launch and its reverse mode."""
     reverse = {} if launch.mode is None else launch.mode.plan.buffers
-    every = [*launch.made.plan.buffers.values(), *launch.call.arrays.values(), *reverse.values()]
+    every = [*launch.specialisation.plan.buffers.values(), *launch.call.arrays.values(), *reverse.values()]
     return list({id(buffer): buffer for buffer in every}.values())
 
 

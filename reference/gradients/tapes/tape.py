@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakMethod
-
-import numpy as np
 
 from ...errors import AdstackRuntimeError
 from ...launch.arguments import Call
@@ -16,20 +14,22 @@ from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.protocol.abilities import exclusively
-from ...runtime.threads.recording import RECORDERS, is_recording, recording
+from ...runtime.threads.recording import RECORDERS, Capture, capturing, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ..access import launch_checked
 from ..clearing import claim, clear_all, is_another_threads
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.positions import flat_positions
-from ..memory.undo import Change, Log, Overwritten, Rewound, Touched, identity, whole
+from ..memory.undo import Change, Log, Rewound, Touched, identity, whole
+from .around import Around
 from .check import check_gradients
 from .cleared import Cleared, clearable
 from .follow import Follow
 from .inside import Constants, Inside
 from .links import LinkedWrites, Links
 from .losses import Loss
+from .outside import Outside
 from .reached import check_reached, check_scalars
 from .recorded import recordable
 from .report import TapeReport, report_of
@@ -51,7 +51,8 @@ class Tape(Scoped):
     What a kernel returns, and what the host reads, knows where it came from, also where the host computes with it:
     storing it links the chain, `loss[None] = 2 * k()`. What else the host writes inside is an input like what was there
     on entry: the gradient of an element is that of all values that it was given from outside, added up. It records the
-    launches of the thread that opened it; what other threads write of its memory is from outside, too.
+    launches of the thread that opened it; what other threads write of its memory is from outside, too. Inside a FwdMode
+    it also computes `.grad.dual`, the directional derivatives of the gradients: a Hessian-vector product.
 
     Args:
         loss: a field of rank 0, an ndarray or a torch tensor of one element, with a gradient.
@@ -81,17 +82,22 @@ class Tape(Scoped):
         self._log = Log()
         self._cleared = Cleared(clear_gradients)
         self._gradients: dict[Any, Buffer] = {}
-        self._written_by_host: dict[Any, tuple[Any, Any]] = {}
+        self._outside = Outside()
+        self._around = Around()
         self._told: set[int] = set()
         self._links = Links()
         self._kept: list[tuple[Any, ...]] = []
         self._torn = ""
         self._recorder: Entry[Any] | None = None
         self._observer: Entry[Any] | None = None
+        self._capture: Capture | None = None
 
     def __enter__(self) -> Tape:
-        if is_recording():
-            raise AdstackRuntimeError("a Tape can't be opened inside another Tape or FwdMode", do="leave that first")
+        self._capture = capturing()
+        if self._capture is not None:
+            self._capture.begin_tape(self)
+            return self
+        self._around = Around.here(self.loss)
         try:
             with RUNTIME_LOCK.lock:
                 self._begin()
@@ -106,28 +112,29 @@ class Tape(Scoped):
             clear_all("grad")
         self.loss.start()
         holder = self._log.holder = self.holder()
-        if self._events:
-            self._follow = None  # what was kept for these must stay
+        if self._events or self._around.forward is not None:
+            self._follow = None  # what was kept for these must stay; tangents are computed call by call
         if self._follow is not None:
             self._over = self._follow.until(holder())
         self._recorder = RECORDERS.begin(self, holder)
         self._observer = OBSERVERS.begin(self, holder)
-        exclusively(state.current().backend, _nothing)
+        exclusively(state.current().backend, lambda: None)  # waits, and does nothing
 
     def _end(self) -> None:
         """Be in charge no longer."""
         self._links.close()
         if self._follow is not None:
             self._follow.close()
-        if self._recorder is not None:
-            RECORDERS.end(self._recorder)
-        if self._observer is not None:
-            OBSERVERS.end(self._observer)
+        RECORDERS.end(self._recorder)
+        OBSERVERS.end(self._observer)
         self._recorder = self._observer = None  # which have the tape
         self._log.close()
 
     def leave(self, kind: object, error: object, trace: object) -> None:
-        """Differentiate, unless something has gone wrong."""
+        """Differentiate, unless an exception has ended the block, which goes on."""
+        if self._capture is not None:
+            self._capture.end_tape(failed=kind is not None)
+            return
         self._links.close()
         try:
             self._end_run(last=True)
@@ -146,6 +153,7 @@ class Tape(Scoped):
             self._note_host()
             check_reached(self.loss, self._events, self._gradients.values(), lambda: self.calls)
             self.loss.seed()
+            self._around.seed(self.loss)
             self._links.start()
             rewound = Rewound()
             with self._log.quiet():
@@ -176,33 +184,34 @@ class Tape(Scoped):
     # ---- recording
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Launch, and record."""
+        """Launch a kernel and record the launch; what the kernel returns, linked to the tape."""
         if kwargs and self._follow is not None and self._follow.open:
             return kernel(*kernel.positional(args, kwargs))  # which machine code may serve
         refused = self._end_run()
         self._check_whole()
-        made, call, runtime = kernel.prepared(args, kwargs)
-        if not refused and self._begin_run(made, call, runtime):
+        specialisation, call, runtime = kernel.prepared(args, kwargs)
+        if not refused and self._begin_run(specialisation, call, runtime):
             return kernel(*kernel.positional(args, kwargs))
-        check_scalars(made, call, self._links, self._events)
-        self._cleared.clear(clearable(made, call))
-        launches = recordable(made, call, runtime, whole=self.validation)
+        check_scalars(specialisation, call, self._links, self._events)
+        positional = kernel.positional(args, kwargs)
+        launched, call = self._around.launched(kernel, specialisation, call, runtime, positional)
+        self._cleared.clear(clearable(launched, call))
+        launches = recordable(launched, call, runtime, first_only=self.validation)
         for launch in launches:
             result = self._record(launch, runtime)
-        if made.records is not None:
-            made.records.note_taped(call)
-        positional = kernel.positional(args, kwargs)
+        for records in {launched.records, specialisation.records} - {None}:
+            records.note_taped(call)
         self._calls.append((kernel, positional))
-        self._kept.append(made.life.objects())
+        self._kept.append(specialisation.life.objects())
         if self._follow is not None:
-            one = (kernel, positional, launches[0], clearable(made, call)) if len(launches) == 1 else None
+            one = (kernel, positional, launches[0], clearable(specialisation, call)) if len(launches) == 1 else None
             self._follow.recorded(one)
-        return result
+        return result if launched is specialisation else self._around.returned(specialisation, result, self._links)
 
-    def _begin_run(self, made: Specialisation, call: Call, runtime: state.Runtime) -> bool:
+    def _begin_run(self, specialisation: Specialisation, call: Call, runtime: state.Runtime) -> bool:
         """Whether machine code may serve a call, and those after it, as what was learned."""
         follow = self._follow
-        if follow is None or not follow.matches(made, call, runtime):
+        if follow is None or not follow.matches(specialisation, call, runtime):
             return False
         self._note_host()
         with self._log.launching(follow.written()):
@@ -272,7 +281,8 @@ class Tape(Scoped):
         return launch.launch()
 
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a function that has a gradient of its own, and record the call."""
+        """Run a function that has a gradient of its own, that of `primal`, and record the call; what it returns."""
+        self._around.refuse(function, "has a gradient of its own")
         self._end_run()
         self._check_whole()
         self._note_host()
@@ -289,7 +299,8 @@ class Tape(Scoped):
         return result
 
     def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a function whose launches count as constants."""
+        """Run a function whose launches count as constants; what it returns."""
+        self._around.refuse(function, "has no gradient")
         self._end_run()
         self._check_whole()
         self._note_host()
@@ -304,23 +315,25 @@ class Tape(Scoped):
         self._torn = ""
         return result
 
-    def host_wrote(self, array: Any, where: Any) -> None:
-        """Note which elements the host wrote."""
+    def host_wrote(self, array: Any, where: Any, entries: Sequence[Any] = ()) -> None:
+        """Note which elements of an array, those at `where`, the host wrote."""
         self._end_run()
-        grad = self._gradients.get(identity(array.buffer))
-        if grad is not None:
-            _, mask = self._written_by_host.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
-            mask[where] = True
+        for buffer in self._around.written(array, where, entries):
+            grad = self._gradients.get(identity(buffer))
+            if grad is not None:
+                self._outside.note(grad, where)
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
-        """What was read has the adjoint of the number, if it has a gradient."""
+        """The `value` that the host read at a `position` of an array, linked to the element if that has a gradient."""
         if array.grad is None or not array.grad.is_placed:
             return value
+        if self._around.forward is not None:
+            return self._around.read(value, self._links)
         self._split_host(array)
         return self._links.read(array.grad.buffer, position, value)
 
     def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
-        """Note where numbers went that know where they came from; what has no gradient takes them as they are."""
+        """Note where linked numbers went, if they have a gradient there. AdstackRuntimeError in `grad_check`."""
         if array.grad is None or not array.grad.is_placed:
             return
         nodes = [self._links.node_of(entry, array.label) for entry in entries]
@@ -330,6 +343,9 @@ class Tape(Scoped):
                 f"{array.label}",
                 do="leave grad_check out, or let a kernel do it",
             )
+        if self._around.forward is not None:
+            self.host_wrote(array, where, entries)
+            return
         self._split_host(array)
         grad = array.grad.buffer
         self._told.add(id(grad))
@@ -359,23 +375,10 @@ class Tape(Scoped):
         self._told.clear()
 
     def _note_overwritten(self, changes: list[Change]) -> None:
-        written, self._written_by_host = self._written_by_host, {}
-        told = set(self._told)
-        self._told.update(written)
-        self._add_from_outside(changes, written, told)
-        overwritten = [Overwritten(grad, mask, given=True) for grad, mask in written.values()]
+        overwritten, noted = self._outside.taken(changes, self._gradients, self._told)
+        self._told.update(noted)
         if changes or overwritten:
             self._append(HostWrites(overwritten, changes=changes))
-
-    def _add_from_outside(
-        self, changes: list[Change], written: dict[int, tuple[Buffer, Any]], told: Collection[int]
-    ) -> None:
-        """Add the elements that numpy, torch or other threads wrote, as far as they changed; not where it was told."""
-        for change in changes:
-            grad = self._gradients.get(identity(change.buffer))
-            if grad is not None and id(grad) not in told:
-                _, mask = written.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))
-                mask |= change.mask()
 
     def _note_gradients(self, pairs: Iterable[tuple[Buffer, Buffer]]) -> None:
         """Work with the gradients of some memory: (memory, gradients), which may be another thread's until now."""
@@ -393,7 +396,3 @@ class Tape(Scoped):
     def report(self) -> TapeReport:
         """What was kept of overwritten memory, per event and buffer, and how large it is."""
         return report_of(self._events)
-
-
-def _nothing() -> None:
-    """There is nothing to do but to wait."""

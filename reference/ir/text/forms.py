@@ -12,6 +12,26 @@ from ...errors import IRError
 from ..arithmetic import cast_number
 from ..location import UNKNOWN, Loc
 from ..opdef import OpDef
+from ..ops import (
+    ARRAY_ALLOC,
+    ARRAY_LOAD,
+    ASSERT,
+    ATOMIC,
+    CALL,
+    FOR,
+    IF,
+    LOAD,
+    PARALLEL_FOR,
+    PRINT,
+    SHAPE,
+    STACK_ALLOCA,
+    STACK_GET,
+    STACK_LOAD_TOP,
+    STACK_LOAD_TOP_ADJ,
+    STORE,
+    WHILE,
+)
+from ..scalar_ops import CONST
 from ..structure import Attributes, Constant, Place, Region, Value
 from ..texts import Format, Part
 from ..types import ArrayType, DType, StackType, Type
@@ -40,7 +60,7 @@ class Draft:
         """The types of the results, from the operands."""
         if self.row.signature.line is not None:
             return list(self.row.signature.infer(self.row.name, [v.type for v in self.operands], self.attrs))
-        if self.row.name not in ELEMENT:
+        if self.row not in ELEMENT:
             return []
         handle = self.operands[0].type if self.operands else None
         if not isinstance(handle, (ArrayType, StackType)):
@@ -48,7 +68,7 @@ class Draft:
         return [handle.dtype]
 
 
-ELEMENT: Final = ("array.load", "stack.get", "stack.load_top", "stack.load_top_adj")
+ELEMENT: Final = (ARRAY_LOAD, STACK_GET, STACK_LOAD_TOP, STACK_LOAD_TOP_ADJ)
 """Ops that give an element of their first operand, a handle."""
 
 
@@ -265,19 +285,19 @@ def _print(p: Parser, draft: Draft) -> None:
     draft.attrs["parts"] = tuple(parts)
 
 
-FORMS: Final[dict[str, Callable[[Parser, Draft], None]]] = {
-    "call": _call,
-    "const": _const,
-    "shape": _shape,
-    "load": _load,
-    "store": _store,
-    "atomic": _atomic,
-    "array.alloc": _alloc,
-    "stack.alloca": _alloca,
-    "if": _if,
-    "for": _for,
-    "while": _while,
-    "parallel_for": _parallel_for,
-    "assert": _assert,
-    "print": _print,
+FORMS: Final[dict[OpDef, Callable[[Parser, Draft], None]]] = {
+    CALL: _call,
+    CONST: _const,
+    SHAPE: _shape,
+    LOAD: _load,
+    STORE: _store,
+    ATOMIC: _atomic,
+    ARRAY_ALLOC: _alloc,
+    STACK_ALLOCA: _alloca,
+    IF: _if,
+    FOR: _for,
+    WHILE: _while,
+    PARALLEL_FOR: _parallel_for,
+    ASSERT: _assert,
+    PRINT: _print,
 }

@@ -141,7 +141,7 @@ class Parser(Cursor):
             self.expect("of")
             of = self.symbol("the primal's name")
         label = self.string("a label in quotes") if self.accept("label") else ""
-        return Place(name, dtype, shape, kind, role, of, label)
+        return Place(name, dtype, shape, kind, role, of, label, bool(self.accept("relaxed")))
 
     def _extent(self) -> int | None:
         return None if self.accept("?") else self.integer("an extent, or ? for one known at launch")
@@ -214,11 +214,8 @@ class Parser(Cursor):
         draft = Draft(TABLE[word.text])
         guard = self._guard() if draft.row.guards and self.accept("guarded") else None
         way = self.kind("word", "a way to add up").text if draft.row.sums and self.accept("sums") else None
-        FORMS.get(word.text, plain)(self, draft)
-        if guard is not None:
-            draft.attrs["guarded"] = guard
-        if way is not None:
-            draft.attrs["sums"] = way
+        FORMS.get(draft.row, plain)(self, draft)
+        draft.attrs |= {name: value for name, value in (("guarded", guard), ("sums", way)) if value is not None}
         if not draft.regions:
             draft.loc = self.loc()
         if self.token.kind not in ("newline", "end") and not self.sees("}"):
@@ -241,10 +238,9 @@ class Parser(Cursor):
             self.fail(error.message, self.source.tokens[self.at - 1])
 
     def _result_names(self) -> list[str]:
-        names: list[str] = []
         if self.token.kind != "value":
-            return names
-        names.append(self.take().text)
+            return []
+        names = [self.take().text]
         while self.accept(","):
             names.append(self.kind("value", "the name of a result").text)
         self.expect("=")

@@ -25,6 +25,9 @@ from itertools import zip_longest
 from typing import Final
 
 from ..location import UNKNOWN, Loc
+from ..opdef import OpDef
+from ..ops import ASSERT, ATOMIC, CALL, FOR, IF, LOAD, PARALLEL_FOR, PRINT, SHAPE, STACK_ALLOCA, STORE, WHILE
+from ..scalar_ops import CONST
 from ..structure import Function, Kernel, Op, Place, Program, Region, Task, Value
 from ..texts import Part
 from ..types import DType
@@ -134,7 +137,8 @@ class _Printer:
             extents = ", ".join("?" if extent is None else str(extent) for extent in place.shape)
             role = "" if place.role == "primal" and place.of is None else f" {place.role} of {symbol(str(place.of))}"
             label = f" label {json.dumps(place.label)}" if place.label else ""
-            self._line(f"place {symbol(place.name)} : {place.dtype}[{extents}] {place.kind}{role}{label}")
+            relaxed = " relaxed" if place.relaxed else ""
+            self._line(f"place {symbol(place.name)} : {place.dtype}[{extents}] {place.kind}{role}{label}{relaxed}")
         self.indent -= 1
 
     def _close(self, ops: Iterable[Op], end: str = "}") -> None:
@@ -176,7 +180,7 @@ class _Printer:
     def _op(self, op: Op) -> None:
         results = self.names_of(op.results) + " = " if op.results else ""
         try:
-            text = FORMS.get(op.name, _plain)(self, op)
+            text = FORMS.get(op.opdef, _plain)(self, op)
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             # a form that the op does not have: it breaks the rules, and is shown as it is
             text = f" {self.names_of(op.operands)} {op.attrs}{_types(op)}"
@@ -188,7 +192,7 @@ class _Printer:
             self._close(region.ops, "}" if following is None else self._between(op, following))
 
     def _between(self, op: Op, following: Region) -> str:
-        return "} else {" if op.name == "if" else f"}} do ({self.names_of(following.args)}) {{"
+        return "} else {" if op.opdef is IF else f"}} do ({self.names_of(following.args)}) {{"
 
 
 def _arrow(returns: tuple[DType, ...]) -> str:
@@ -304,18 +308,18 @@ def _alloca(p: _Printer, op: Op) -> str:
     return f" {p.names_of(op.operands)}{sides}{_types(op)}"
 
 
-FORMS: Final[dict[str, Callable[[_Printer, Op], str]]] = {
-    "call": _call,
-    "const": _const,
-    "shape": _shape,
-    "load": _load,
-    "store": _store,
-    "atomic": _atomic,
-    "if": _if,
-    "for": _for,
-    "while": _while,
-    "parallel_for": _parallel_for,
-    "assert": _assert,
-    "print": _print,
-    "stack.alloca": _alloca,
+FORMS: Final[dict[OpDef, Callable[[_Printer, Op], str]]] = {
+    CALL: _call,
+    CONST: _const,
+    SHAPE: _shape,
+    LOAD: _load,
+    STORE: _store,
+    ATOMIC: _atomic,
+    IF: _if,
+    FOR: _for,
+    WHILE: _while,
+    PARALLEL_FOR: _parallel_for,
+    ASSERT: _assert,
+    PRINT: _print,
+    STACK_ALLOCA: _alloca,
 }

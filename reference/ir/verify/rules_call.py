@@ -7,6 +7,8 @@ from typing import Final
 from weakref import WeakSet
 
 from ...errors import IRError
+from ..ops import CALL, IF, YIELD
+from ..scalar_ops import CONST
 from ..structure import Function, Kernel, Op, Place, Program
 from . import expect
 
@@ -21,7 +23,7 @@ def call(op: Op, places: dict[str, Place]) -> None:
     function = op.attrs["function"]
     if not isinstance(function, Function):
         expect.fail(op, f"attribute 'function' must be a Function, got {function!r}")
-    if not function.body.ops or function.body.terminator.name != "yield":
+    if not function.body.ops or function.body.terminator.opdef is not YIELD:
         expect.fail(op, f"{function!r} must end with yield")
     expect.count(op, len(function.params), f"the parameters of {function!r}")
     for position, dtype in enumerate(function.params):
@@ -32,7 +34,7 @@ def call(op: Op, places: dict[str, Place]) -> None:
 def check_function(function: Function) -> None:
     """Pure ops of scalars and `if`s alone; called once its ops have passed their own rules."""
     for op in function.body.walk():
-        if not (op.name in ("if", "yield") or op.opdef.meaning is not None or op.name == "const"):
+        if not (op.opdef in (IF, YIELD) or op.opdef.meaning is not None or op.opdef is CONST):
             raise IRError(f"{function!r}: expected pure ops of scalars and if, got {op.name}", loc=expect.known(op.loc))
     _VERIFIED.add(function)
 
@@ -47,6 +49,6 @@ def functions_of(root: Kernel | Program) -> dict[Function, Op]:
     callers: dict[Function, Op] = {}
     for body in [root.body] if isinstance(root, Kernel) else [task.body for task in root.tasks]:
         for op in body.walk():
-            if op.name == "call":
+            if op.opdef is CALL:
                 callers.setdefault(op.attrs["function"], op)
     return callers

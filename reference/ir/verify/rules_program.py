@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...errors import IRError
+from ..ops import PARALLEL_FOR, STORE
 from ..structure import Kernel, Op, Place, Program, Region, Task
 from ..types import ALL, DType
 from . import expect
@@ -85,16 +86,16 @@ def check_task(task: Task) -> None:
 
 def _check_serial(task: Task) -> None:
     for op in task.body.ops:
-        if op.name == "parallel_for":
+        if op.opdef is PARALLEL_FOR:
             expect.fail(op, f"expected none in the serial task {task.name}")
 
 
 def _check_parallel(task: Task) -> None:
     header, loop = task.body.ops[:-2], task.body.ops[max(len(task.body.ops) - 2, 0)]
-    if loop.name != "parallel_for":
+    if loop.opdef is not PARALLEL_FOR:
         expect.fail(loop, f"expected parallel_for before the return of the parallel task {task.name}, got {loop.name}")
     for op in _with_inner(header):
-        if op.opdef.writes or op.name == "parallel_for":
+        if op.opdef.writes or op.opdef is PARALLEL_FOR:
             expect.fail(op, f"expected only effect-free ops before the parallel_for of the task {task.name}")
     for op in header:
         for value in op.results:
@@ -129,7 +130,7 @@ def _check_results(program: Program) -> None:
     if len(program.results) != len(program.returns):
         got = f"{len(program.results)} ({', '.join(program.results)})"
         raise IRError(f"{program.name}: expected {len(program.returns)} results, one per returned value, got {got}")
-    stored = {op.attrs["place"].name for task in program.tasks for op in task.body.walk() if op.name == "store"}
+    stored = {op.attrs["place"].name for task in program.tasks for op in task.body.walk() if op.opdef is STORE}
     for name, dtype in zip(program.results, program.returns, strict=True):
         place = program.places.get(name)
         if place is None or (place.kind, place.dtype, place.shape) != ("result", dtype, ()):

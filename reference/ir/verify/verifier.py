@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import IRError
-from ..ops import TABLE, WAYS
+from ..ops import PARALLEL_FOR, RETURN, TABLE, WAYS
 from ..structure import Kernel, Op, Place, Program, Region, Value
 from . import expect
 from .rules import RULES
@@ -127,7 +127,7 @@ class _Walk:
         _check_guard(op)
         _check_sums(op)
         _check_position(op, frame)
-        RULES[op.opdef.name](op, self.places)
+        RULES[op.opdef](op, self.places)
         if op.regions:
             frame.inside, frame.regions = op, iter(op.regions)
         else:
@@ -176,8 +176,8 @@ def _check_guard(op: Op) -> None:
     axes, place = op.attrs.get("guarded"), op.attrs.get("place")
     if axes is None:
         return
-    known = range(place.rank if isinstance(place, Place) else 1)
-    if not isinstance(axes, tuple) or not axes or list(axes) != [axis for axis in known if axis in axes]:
+    own_axes = range(place.rank if isinstance(place, Place) else 1)
+    if not isinstance(axes, tuple) or not axes or list(axes) != [axis for axis in own_axes if axis in axes]:
         expect.fail(op, f"attribute 'guarded' must be some of its axes, in their order, got {axes!r}")
 
 
@@ -196,9 +196,9 @@ def _check_position(op: Op, frame: _Frame) -> None:
         if not last:
             expect.fail(op, "a terminator in the middle of a region: expected it at the end only")
         expect.fail(op, f"expected {end} as the last op of the region, got {op.name}")
-    if last and (op.name == "return") != top:
+    if last and (op.opdef is RETURN) != top:
         wanted = "return at the end of a kernel's or task's body" if top else "yield at the end of an inner region"
         expect.fail(op, f"expected {wanted}, got {op.name}")
-    if not top and op.name == "parallel_for":
+    if not top and op.opdef is PARALLEL_FOR:
         assert frame.owner is not None
         expect.fail(op, f"expected only at the top level of a kernel or task, got one inside {frame.owner.name}")

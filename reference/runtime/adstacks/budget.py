@@ -40,7 +40,7 @@ class Budget:
         self.heaps: WeakSet[Sized] = WeakSet()
 
     def admit(self, size: int, what: str) -> None:
-        """Raise AdstackMemoryError if there is no room for so many bytes more."""
+        """Raise AdstackMemoryError if there is no room for `size` bytes more; `what` says what they are for."""
         if not self.limit:
             return
         data, heap = _total(self.buffers), _total(self.heaps)
@@ -72,5 +72,5 @@ def current() -> Budget:
 
 
 def begin(gigabytes: float) -> None:
-    """A runtime starts that may use so much (0 for all there is)."""
+    """A runtime starts that may use so much memory, in units of 2**30 bytes; 0 for all there is."""
     _CURRENT[0] = Budget(int(gigabytes * 2**30))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from ...errors import AdstackMemoryError, SourceSpan
+from ...ir.ops import PLACE_WRITES
 from ...ir.structure import Program, Task
 from .budget import current
 from .layout import TaskHeap
@@ -54,20 +55,22 @@ class Clock(Protocol):
         """The number up to which all dispatches have finished."""
 
     def wait(self, number: int) -> None:
-        """Wait until the dispatches up to this one have finished."""
+        """Wait until the dispatches up to the one of that `number` have finished."""
 
 
 class Synchronous:
     """The clock of a device whose dispatches have finished when they return."""
 
     def submitted(self) -> int:
+        """See `Clock.submitted`."""
         return 0
 
     def finished(self) -> int:
+        """See `Clock.finished`."""
         return 0
 
     def wait(self, number: int) -> None:
-        """Nothing to wait for."""
+        """See `Clock.wait`: there is nothing to wait for."""
 
 
 @dataclass
@@ -168,7 +171,13 @@ def least(*limits: int) -> int:
 
 
 def uncountable(kernel: str, task: str, loc: SourceSpan | None) -> AdstackMemoryError:
-    """The error for adstacks deeper than any memory: `loc` is where they are pushed to."""
+    """The error for adstacks that are deeper than any memory.
+
+    Args:
+        kernel: what the kernel is called in messages.
+        task: the task whose threads have them.
+        loc: where they are pushed to.
+    """
     return AdstackMemoryError(
         f"{kernel}: the adstacks of one thread of {task} would be more than {UNCOUNTABLE} deep",
         loc=loc,
@@ -177,7 +186,16 @@ def uncountable(kernel: str, task: str, loc: SourceSpan | None) -> AdstackMemory
 
 
 def known(program: Program, heaps: Mapping[int, TaskHeap], number: int) -> list[int]:
-    """The tasks with adstacks, from a number on, whose depths stand when a launch has come to that number."""
+    """The tasks whose adstacks have their final depths before a launch comes to them.
+
+    Args:
+        program: the program with its sizers.
+        heaps: by the number of a task, how its adstacks are laid out; tasks without adstacks are not in it.
+        number: the task that the launch has come to.
+
+    Returns:
+        Numbers of tasks with adstacks, `number` or later, whose depths no sizer from there on computes.
+    """
     computed = {depth for task in program.tasks[number:] for depth in task.sizes}
     return [
         later
@@ -188,7 +206,7 @@ def known(program: Program, heaps: Mapping[int, TaskHeap], number: int) -> list[
 
 def touched(tasks: Iterable[Task]) -> bool:
     """Whether these tasks have changed memory that outlives the launch."""
-    writes = (op.attrs["place"] for task in tasks for op in task.body.walk() if op.name in ("store", "atomic"))
+    writes = (op.attrs["place"] for task in tasks for op in task.body.walk() if op.opdef in PLACE_WRITES)
     return any(place.kind in ("field", "ndarray") for place in writes)
 
 

@@ -22,6 +22,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...ir.ops import (
+    LOAD,
+    STACK_ACC_ADJOINT,
+    STACK_ALLOCA,
+    STACK_CLAIM,
+    STACK_LOAD_TOP,
+    STACK_LOAD_TOP_ADJ,
+    STACK_POP,
+    STACK_PUSH,
+)
+from ...ir.scalar_ops import CONST
 from ...ir.structure import Op, Task, Value
 from ...ir.types import DType, StackType
 
@@ -30,7 +41,7 @@ __all__ = ["MACHINE", "Group", "Part", "Placement", "Slot", "TaskHeap", "held"]
 SIZES = (8, 4, 2, 1)
 """Bytes of elements, in the order of their parts."""
 
-MACHINE = frozenset({"stack.push", "stack.pop", "stack.load_top", "stack.load_top_adj", "stack.acc_adjoint"})
+MACHINE = frozenset({STACK_PUSH, STACK_POP, STACK_LOAD_TOP, STACK_LOAD_TOP_ADJ, STACK_ACC_ADJOINT})
 """Operations of stacks that count for themselves, and may have adjoints."""
 
 Rows = dict[int, int]
@@ -154,7 +165,7 @@ class TaskHeap:
 def held(task: Task) -> Op | None:
     """A stack that the thread keeps, if there is any: the heap, and what limits it, have nothing to do with it."""
     heap = TaskHeap.of(task)
-    return next((op for op in task.body.walk() if op.name == "stack.alloca" and op.result not in heap.slots), None)
+    return next((op for op in task.body.walk() if op.opdef is STACK_ALLOCA and op.result not in heap.slots), None)
 
 
 Item = tuple[tuple[int, ...], int, int, int]
@@ -190,10 +201,10 @@ def _dtype(op: Op) -> DType:
 
 
 def _groups(task: Task) -> Iterable[Group]:
-    machines = {op.operands[0] for op in task.body.walk() if op.name in MACHINE}
+    machines = {op.operands[0] for op in task.body.walk() if op.opdef in MACHINE}
     stacks: dict[tuple[Source, tuple[int, ...]], list[Op]] = {}
     for op in task.body.walk():
-        if op.name == "stack.alloca" and op.result not in machines:
+        if op.opdef is STACK_ALLOCA and op.result not in machines:
             source = _source(op.operands[0])
             if source is not None:
                 stacks.setdefault((source, op.attrs["around"]), []).append(op)
@@ -203,7 +214,7 @@ def _groups(task: Task) -> Iterable[Group]:
 
 def _claims(task: Task) -> int | None:
     """The element that says how many iterations need rows."""
-    counts = [op.operands[1] for op in task.body.walk() if op.name == "stack.claim"]
+    counts = [op.operands[1] for op in task.body.walk() if op.opdef is STACK_CLAIM]
     if not counts:
         return None
     source = _source(counts[0])
@@ -217,10 +228,10 @@ Source = tuple[int | None, int]
 def _source(capacity: Value) -> Source | None:
     """What a capacity is; None if only the thread knows it."""
     op = capacity.op
-    if op is not None and op.name == "const":
+    if op is not None and op.opdef is CONST:
         return None, int(op.attrs["value"])
-    if op is not None and op.name == "load" and op.attrs["place"].kind == "depths":
+    if op is not None and op.opdef is LOAD and op.attrs["place"].kind == "depths":
         index = op.operands[0].op
-        if index is not None and index.name == "const":
+        if index is not None and index.opdef is CONST:
             return int(index.attrs["value"]), 0
     return None

@@ -27,7 +27,7 @@ _COUNTS: Final[Counter[str]] = Counter()
 
 
 def count(name: str, number: int = 1) -> None:
-    """Add to a counter; KeyError if there is none of this name."""
+    """Add a number to the counter of that name; KeyError if there is none."""
     if name not in COUNTED:
         raise KeyError(name)
     _COUNTS[name] += number

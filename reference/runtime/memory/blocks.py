@@ -123,7 +123,7 @@ class Block(Uncopied):
 
     @property
     def box(self) -> Box:
-        """All its elements."""
+        """The box of all its elements."""
         return tuple((0, extent - 1) for extent in self.shape)
 
     @property
@@ -178,6 +178,13 @@ class Block(Uncopied):
         else:
             words[VERSION] = version | words[VERSION] & BY_MACHINE_CODE
 
+    def is_again(self, version: int) -> None:
+        """Say that the contents are what they were at an earlier version."""
+        if self._record is None:
+            self._version = version
+        else:
+            self._record[VERSION] = version
+
     def changed(self, launches: int) -> None:
         """Say that it is not what one of so many launches found any more, or by `UNCHANGED` that it is."""
         if self._record is not None:
@@ -186,7 +193,8 @@ class Block(Uncopied):
     @property
     def written(self) -> int:
         """How often machine code wrote it."""
-        return self.version & BY_MACHINE_CODE
+        words = self._record
+        return (self._version if words is None else words[VERSION]) & BY_MACHINE_CODE
 
     @property
     def version(self) -> int:

@@ -44,8 +44,17 @@ class Kept:
 def keep(block: Block, box: Box, spare: list[Block] | None = None) -> Kept | Array:
     """A copy of the elements in a box, for later: made by the device, where the host would have to wait for it.
 
-    Memory in `spare`, of this device and of flat elements of this type, may be used for it. AdstackMemoryError or
-    MemoryError if there is no memory for it.
+    Args:
+        block: the memory.
+        box: per axis the first and the last index, both inside.
+        spare: memory of this device, of flat elements of this type, that may be used for it, and is then taken out.
+
+    Returns:
+        Memory of the device that holds the copy, or an array of the host in the shape of the box.
+
+    Raises:
+        AdstackMemoryError: the device has no memory for it.
+        MemoryError: the host has none.
     """
     device = copying(block.backend)
     if device is None:

@@ -4,25 +4,26 @@ A state that a program computes anew, to differentiate a step that it did not ke
 last bits: float atomics come in another order. It is a state of the same program all the same. `is_recomputed` tells so
 from who wrote what: every watched buffer has a list of its latest writes, each of which knows what it read. Two
 stretches of writes are alike if they are launches of the same programs with the same scalars, in the same order, up to
-one that certainly wrote every element in question; and if what each of them read was alike in turn. Versions can't tell
-that: a state that was computed again has another one.
+one that certainly wrote every element in question; and if what each of them read was alike in turn. Launches that draw
+random numbers are never alike. Versions can't tell all that: a state that was computed again has another one.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 from weakref import ReferenceType, ref
 
 from ...analysis.boxes import Box, contains, intersection
 from ...analysis.may_access import Accesses
 from ...analysis.must_access import must_access
+from ...ir.ops import RANDOM
 from ...ir.structure import Program
 from ..protocol.backend import Backend, Scalars
 from .scalar_bits import scalar_bits
 
-__all__ = ["History", "Written", "is_recomputed"]
+__all__ = ["History", "Sources", "Written", "is_recomputed"]
 
 MOST: Final = 4096
 """How many writes are remembered for each buffer."""
@@ -78,7 +79,26 @@ class Launched(Protocol):
     def compiled(self) -> CompiledProgram: ...
 
     @property
-    def buffers(self) -> Mapping[str, Remembered]: ...
+    def sources(self) -> Sources: ...
+
+
+class Sources:
+    """The memory that all launches of a plan read, rather than one of them as an argument.
+
+    Args:
+        plan: whose launches; only a weak reference to it is kept.
+        compiled: what it launches.
+        buffers: place name -> memory that is the same in every launch.
+
+    Attributes:
+        plan, references: weak references to the plan, and to the memory.
+        memory: (place name, memory).
+    """
+
+    def __init__(self, plan: Launched, compiled: CompiledProgram, buffers: Mapping[str, Remembered]) -> None:
+        self.plan = ref(plan)
+        self.memory = [(name, buffers[name]) for name in compiled.read & buffers.keys()]
+        self.references = {name: ref(buffer) for name, buffer in self.memory}
 
 
 class Written:
@@ -91,11 +111,12 @@ class Written:
         arrays: its array arguments.
 
     Attributes:
+        moment: when, see `after`: the host writes between two launches.
         shapes: extents of these.
         unwatched: what is known of memory that it read and whose history is not watched.
     """
 
-    __slots__ = ("_memory", "_plan", "number", "scalars", "shapes", "unwatched")
+    __slots__ = ("_memory", "_plan", "moment", "number", "scalars", "shapes", "unwatched")
 
     def __init__(
         self,
@@ -105,21 +126,34 @@ class Written:
         arrays: Mapping[str, Remembered] | None = None,
     ) -> None:
         self.number, self.scalars = number, tuple(scalars)
-        self._plan = None if plan is None else ref(plan)
-        self._memory: dict[str, ReferenceType[Remembered]] = {}
-        self.shapes = {name: buffer.shape for name, buffer in (arrays or {}).items()}
+        self.moment = after(number) + (plan is not None)
+        self.shapes: Mapping[str, tuple[int, ...]] = {}
         self.unwatched: dict[str, object] = {}
+        self._plan: ReferenceType[Launched] | None = None
+        self._memory: Mapping[str, ReferenceType[Remembered]] = {}
         if plan is not None:
-            memory = {**plan.buffers, **(arrays or {})}
-            for name in plan.compiled.read & memory.keys():
-                buffer = memory[name]
-                self._memory[name] = ref(buffer)
-                if buffer.shared:
-                    self.unwatched[name] = object()  # equal to nothing: others may have written it
-                elif buffer.watch is None:
-                    self.unwatched[name] = buffer.version
-                else:
-                    buffer.watch.history.settle(number, buffer.written)
+            sources = plan.sources
+            self._plan, self._memory = sources.plan, sources.references
+            self._settle(sources.memory)
+            if arrays:
+                self._add(plan, arrays)
+
+    def _add(self, plan: Launched, arrays: Mapping[str, Remembered]) -> None:
+        """Array arguments, too."""
+        self.shapes = {name: buffer.shape for name, buffer in arrays.items()}
+        read = [(name, arrays[name]) for name in plan.compiled.read & arrays.keys()]
+        self._memory = {**self._memory, **{name: ref(buffer) for name, buffer in read}}
+        self._settle(read)
+
+    def _settle(self, memory: Iterable[tuple[str, Remembered]]) -> None:
+        """Note what is known of memory that is about to be read."""
+        for name, buffer in memory:
+            if buffer.shared:
+                self.unwatched[name] = object()  # equal to nothing: others may have written it
+            elif buffer.watch is None:
+                self.unwatched[name] = buffer.version
+            else:
+                buffer.watch.history.settle(self.number, buffer.written)
 
     @property
     def plan(self) -> Launched | None:
@@ -154,11 +188,11 @@ class History:
         """Add a write of some boxes of elements (None: of any), by a launch that calls the buffer `name`."""
         self._writes.append((written, name, boxes))
 
-    def writers(self, boxes: Sequence[Box], number: int | None) -> list[Written] | None:
-        """Who made what is, or at a launch was, in some boxes, latest first; None if that is not known."""
+    def writers(self, boxes: Sequence[Box], moment: int | None) -> list[Written] | None:
+        """Who made what is, or before a moment was, in some boxes, latest first; None if that is not known."""
         writers: list[Written] = []
         for written, name, region in reversed(self._writes):
-            if number is not None and written.number >= number:
+            if moment is not None and written.moment >= moment:
                 continue
             if region is None or any(intersection(one, box) is not None for one in region for box in boxes):
                 writers.append(written)
@@ -176,9 +210,24 @@ def _covers(written: Written, name: str, boxes: Sequence[Box]) -> bool:
     return all(any(contains(one, box) for one in stored) for box in boxes)
 
 
+def _draws_random(program: Program) -> bool:
+    return any(op.opdef is RANDOM for task in program.tasks for op in task.body.walk())
+
+
+def after(number: int) -> int:
+    """The moment after so many launches, before the host writes anything else and the next launch reads it."""
+    return 2 * number
+
+
 def is_recomputed(buffer: Remembered, boxes: Sequence[Box], number: int) -> bool:
-    """Whether the elements in some boxes were computed again as they were for a launch."""
-    return _Comparison().alike(buffer, boxes, number, None, DEPTH)
+    """Whether launches computed elements again as they were before, going by what the launches were.
+
+    Args:
+        buffer: the memory, which knows the launches that wrote it.
+        boxes: which elements: per axis the first and the last index, both inside.
+        number: how many launches there had been when the elements were as they are to be.
+    """
+    return _Comparison().alike(buffer, boxes, after(number), None, DEPTH)
 
 
 class _Comparison:
@@ -188,11 +237,11 @@ class _Comparison:
         self._known: dict[tuple[Written, Written], bool] = {}
 
     def alike(self, buffer: Remembered, boxes: Sequence[Box], one: int | None, other: int | None, depth: int) -> bool:
-        """Whether the same launches made what was in some boxes at two launches (None: what is there now)."""
+        """Whether the same launches made what was in some boxes before two moments (None: what is there now)."""
         if buffer.watch is None or buffer.shared:
             return False
         buffer.watch.history.settle(buffer.backend.launches, buffer.written)
-        some, others = (buffer.watch.history.writers(boxes, number) for number in (one, other))
+        some, others = (buffer.watch.history.writers(boxes, moment) for moment in (one, other))
         if some is None or others is None or len(some) != len(others):
             return False
         return all(a is b or self._launches(a, b, depth - 1) for a, b in zip(some, others, strict=True))
@@ -204,7 +253,7 @@ class _Comparison:
 
     def _compared(self, one: Written, other: Written, depth: int) -> bool:
         plan, memory = one.plan, one.memory
-        if plan is None or plan is not other.plan:
+        if plan is None or plan is not other.plan or _draws_random(plan.compiled.program):
             return False
         params = plan.compiled.program.params
         if scalar_bits(params, one.scalars) != scalar_bits(params, other.scalars):
@@ -213,7 +262,7 @@ class _Comparison:
             return False
         read = plan.compiled.reach(one.scalars, one.shapes).read
         return all(
-            buffer is not None and self.alike(buffer, read.get(name, ()), one.number, other.number, depth)
+            buffer is not None and self.alike(buffer, read.get(name, ()), one.moment, other.moment, depth)
             for name, buffer in memory.items()
             if name not in one.unwatched
         )

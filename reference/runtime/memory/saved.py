@@ -43,18 +43,19 @@ class Saved:
         """Save the contents of a box, unless they are saved already."""
         if box in self._boxes or any(contains(one, box) for one in self._large):
             return
-        if volume(box) > 1 or box == buffer.box:
-            self._large.append(box)
-        else:
+        is_large = volume(box) > 1 or box == buffer.box
+        if not is_large:
             self._single += 1
             if self._single * SPARSE > volume(buffer.box):
                 self.save(buffer, buffer.box, spare)
                 return
-        self._boxes.add(box)
         kept = None if self.lost else _kept(buffer, box, spare)
         if kept is None:
             self.lose()
         self.patches.append((box, np.empty(0) if kept is None else kept))
+        self._boxes.add(box)  # now that it is kept: an interrupt may come at any time
+        if is_large:
+            self._large.append(box)
         if kept is not None:
             self.nbytes += kept.nbytes
             LEDGER.add(self, kept.nbytes)
@@ -71,10 +72,10 @@ class Saved:
             self.lose()
         for box, kept in later.patches:
             if box not in self._boxes and not any(contains(one, box) for one in self._large):
+                self.patches.append((box, np.empty(0) if self.lost else kept))
                 self._boxes.add(box)
                 if volume(box) > 1:
                     self._large.append(box)
-                self.patches.append((box, np.empty(0) if self.lost else kept))
                 self.nbytes += 0 if self.lost else kept.nbytes
             else:
                 unused.append(kept)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Final, Protocol
 from weakref import ReferenceType, ref
 
 import numpy as np
 import numpy.typing as npt
 
-from ...analysis.boxes import Box, intersection
+from ...analysis.boxes import Box, contains, intersection, slices
 from ..protocol.words import UNCHANGED
 from .blocks import Array, Block
 from .keeping import Kept
@@ -136,36 +137,37 @@ class Watch:
         launches = buffer.backend.launches
         self.history.settle(launches, buffer.written)
         self.history.add(*(launch or (Written(launches), "")), boxes)
-        if not self._watchers:
+        watchers = self.watchers()
+        if not watchers:
             return
         if launches != self._launches:
-            self._launches = launches
-            self._start(buffer, launches)
+            self._start(buffer, launches, watchers)
+            self._launches = launches  # now that it has begun: an interrupt may come at any time
         if self.saved:
-            self._save(buffer, writer, (buffer.box,) if boxes is None else boxes)
+            self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, watchers)
 
-    def _save(self, buffer: Block, writer: str, boxes: Sequence[Box]) -> None:
+    def _save(self, buffer: Block, writer: str, boxes: Sequence[Box], watchers: Sequence[Watcher]) -> None:
         latest = self.saved[-1]
-        for watcher in self.watchers():
+        for watcher in watchers:
             needs = watcher.needs(buffer)
             for box in boxes:
                 for common in (box,) if needs is None else _meeting(box, needs):
                     latest.writers[writer] = None
                     latest.save(buffer, common, self._spare)
 
-    def _start(self, buffer: Block, launches: int) -> None:
+    def _start(self, buffer: Block, launches: int, watchers: Sequence[Watcher]) -> None:
         """Begin to keep another state before the first write after launches, if any of these were made by watchers."""
         known = self.saved[-1].number if self.saved else 0
-        later = [watcher for watcher in self.watchers() if watcher.last() > known]
+        later = [watcher for watcher in watchers if watcher.last() > known]
         for watcher in later:
             watcher.changes(buffer)
         if not later:
             return
+        self.change(buffer, launches)
         if self.saved and not self.saved[-1].patches:
             self.saved[-1].number = launches
         else:
             self.saved.append(Saved(launches))
-        self.change(buffer, launches)
         if len(self.saved) > self._many:
             self._trim()
             self._many = 2 + 2 * len(self.saved)
@@ -177,36 +179,46 @@ class Watch:
 
     def since(self, number: int, within: Sequence[Box] | None = None) -> bool:
         """Whether an element of some boxes (None: any) may have been written since a launch."""
-        later = (box for one in self.saved if one.number >= number for box, _ in one.patches)
-        if within is None:
-            return any(True for _ in later)
-        return any(intersection(box, one) is not None for box in later for one in within)
+        for one in reversed(self.saved):
+            if one.number < number:
+                return False
+            if one.patches and (within is None or any(_meeting(box, within) for box, _ in one.patches)):
+                return True
+        return False
 
     def difference(self, buffer: Block, number: int, within: Sequence[Box]) -> Difference | None:
         """How the elements in some boxes differ from what a launch found, by bits; None if they don't.
 
         Raises `LostError` if that is not known any more.
         """
-        positions, values, writers = [], [], dict[str, None]()
-        for one in self.saved:
-            if one.number < number:
-                continue
-            patches = [(box, kept) for box, kept in one.patches if _meeting(box, within)]
-            if patches and one.lost:
-                raise LostError(one.writers)
-            writers |= one.writers if patches else {}
-            for box, kept in patches:
-                contents = kept if isinstance(kept, np.ndarray) else kept.array()
-                positions.append(_flat(box, buffer.shape))
-                values.append(contents.reshape(-1))
-        if not positions:
+        patches, writers = self._patches(number, within)
+        if not patches:
             return None  # and nothing is read, which would wait for the device
-        at, first = np.unique(np.concatenate(positions), return_index=True)
-        old = np.concatenate(values)[first]
-        now = buffer.read().reshape(-1)[at]
-        bits = f"u{old.dtype.itemsize}"
-        differs = np.nonzero(old.view(bits) != np.ascontiguousarray(now).view(bits))[0]
+        now = buffer.read()
+        if all(_is_in(now, box, kept) for box, kept in patches):
+            return None
+        positions = np.concatenate([_flat(box, buffer.shape) for box, _ in patches])
+        at, first = np.unique(positions, return_index=True)
+        old = np.concatenate([kept.reshape(-1) for _, kept in patches])[first]
+        differs = np.nonzero(_bits(old) != _bits(np.ascontiguousarray(now.reshape(-1)[at])))[0]
         return Difference(at[differs], old[differs], tuple(writers)) if len(differs) else None
+
+    def _patches(self, number: int, within: Sequence[Box]) -> tuple[list[tuple[Box, Array]], dict[str, None]]:
+        """What some boxes held at a launch, where they were written since; and who wrote there.
+
+        Where boxes overlap the first one counts; those that lie in an earlier one are left out.
+        """
+        patches: list[tuple[Box, Array]] = []
+        writers = dict[str, None]()
+        for one in self.saved:
+            meeting = [(box, kept) for box, kept in one.patches if one.number >= number and _meeting(box, within)]
+            if meeting and one.lost:
+                raise LostError(one.writers)
+            writers |= one.writers if meeting else {}
+            for box, kept in meeting:
+                if not any(contains(known, box) for known, _ in patches):
+                    patches.append((box, kept if isinstance(kept, np.ndarray) else kept.array()))
+        return patches, writers
 
     def _trim(self) -> None:
         """Drop what no reverse pass will ask for."""
@@ -234,6 +246,18 @@ def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
     if box in others:
         return [box]
     return [common for other in others if (common := intersection(box, other)) is not None]
+
+
+def _is_in(contents: Array, box: Box, old: Array) -> bool:
+    """Whether a box of elements holds these bits."""
+    at: tuple[EllipsisType | slice, ...] = (..., *slices(box))
+    return np.array_equal(_bits(contents[at]), _bits(old))
+
+
+def _bits(elements: Array) -> Array:
+    """The same as unsigned integers."""
+    bits: Array = elements.view(f"u{elements.dtype.itemsize}")
+    return bits
 
 
 def _flat(box: Box, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:

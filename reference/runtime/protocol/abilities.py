@@ -47,7 +47,10 @@ class Serving(Protocol):
     """
 
     def shortcut(self, executable: Executable, wanted: Shortcut) -> Callable[..., Any] | None:
-        """A callable for the calls described, if the backend can serve them without Python."""
+        """A callable for the calls of an executable that are described, if the backend can serve them without Python.
+
+        None if it can't. What the callable takes and gives, and which calls it leaves to Python, `Shortcut` says.
+        """
 
     def exclusively(self, work: Callable[[], None]) -> None:
         """Do work while no thread is about to launch, by machine code or otherwise, and none begins to."""
@@ -56,10 +59,10 @@ class Serving(Protocol):
         """The number of the last launch of an executable; 0 if there was none."""
 
     def last_scalars(self, executable: Executable) -> Sequence[Scalar | None]:
-        """The scalar arguments of its last launch; None for floats."""
+        """The scalar arguments of the last launch of an executable, in their order; None for floats."""
 
     def launch_word(self, executable: Executable) -> int:
-        """The address of the word with the number of its last launch, for machine code to compare."""
+        """The address of the word with the number of an executable's last launch, for machine code to compare."""
 
     def mark(self, storage: Storage) -> int:
         """The address of the word where launches note that they use this memory, which lives as long as the memory;
@@ -79,16 +82,16 @@ class Transferring(Protocol):
         """A flat copy of `count` elements from the `start`th on, all launches finished."""
 
     def upload_at(self, storage: Storage, start: int, array: npt.NDArray[np.generic]) -> None:
-        """Replace the elements from the `start`th on by those of a C-contiguous array."""
+        """Replace the elements from the `start`th on by those of a C-contiguous array of the same type."""
 
     def copy_at(self, source: Storage, start: int, target: Storage, count: int) -> None:
-        """Copy `count` elements from the `start`th on to the beginning of other memory of the same element type."""
+        """Copy `count` elements from the `start`th on of `source` to the beginning of `target`, of the same type."""
 
     def fill(self, storage: Storage, element: bytes) -> bool:
-        """Let every element have these bytes; False if the device can't, and nothing has happened."""
+        """Let every element have the bytes of `element`; False if the device can't, and nothing has happened."""
 
     def copy(self, source: Storage, target: Storage) -> None:
-        """Copy all elements to other memory of the same size."""
+        """Copy all elements of `source` to `target`, which has the same size."""
 
 
 @runtime_checkable
@@ -123,10 +126,13 @@ class Capturing(Protocol):
         """
 
     def repeat(self, graph: Graph) -> bool:
-        """Do it again, with numbers of launches of its own; False if there is no memory for it now."""
+        """Do what a graph holds again, its launches with new numbers; False if there is no memory for it now."""
 
     def resize(self, graph: Graph, number: int) -> None:
-        """Compute how deep the adstacks of one of the launches must be; AdstackStaleBoundError if they have no room."""
+        """Compute how deep the adstacks of one launch of a graph must be, by its `number` among them, counted from 0.
+
+        AdstackStaleBoundError if they have no room in the heap that the graph was recorded with.
+        """
 
 
 @runtime_checkable
@@ -137,7 +143,7 @@ class Rebinding(Capturing, Protocol):
     """
 
     def rebind(self, graph: Graph, scalars: Scalars, bindings: Bindings) -> bool:
-        """Let a graph of one launch have other arguments; False if it would be another graph."""
+        """Let a graph of one launch have other scalars and other memory; False if it would be another graph."""
 
 
 @runtime_checkable
@@ -148,7 +154,14 @@ class Sharing(Protocol):
     """
 
     def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: object) -> Storage:
-        """Somebody else's memory at an address as a handle that keeps its owner alive."""
+        """Somebody else's memory of the device as a handle.
+
+        Args:
+            address: where it begins, as the device addresses it.
+            dtype: the type of its elements, which lie in C order.
+            shape: their extents.
+            owner: what keeps the memory; the handle keeps it alive.
+        """
 
     def wait_for(self, stream: int) -> None:
         """Let everything queued from now on come after what is in a stream."""
@@ -168,7 +181,7 @@ def serving(backend: Backend) -> Serving | None:
 
 
 def exclusively(backend: Backend, work: Callable[[], None]) -> None:
-    """Do work while no thread is about to launch: see `Serving`. Elsewhere launches wait for Python's turn."""
+    """Do `work` while no thread is about to launch: see `Serving`. Elsewhere launches wait for Python's turn."""
     if _has(type(backend), Serving):
         cast(Serving, backend).exclusively(work)
     else:
@@ -181,7 +194,7 @@ def transferring(backend: Backend) -> Transferring | None:
 
 
 def copying(backend: Backend) -> Transferring | None:
-    """The same, if the host had better not look at the memory itself."""
+    """The backend, if it is `transferring`, and the host had better not look at its memory itself."""
     return None if backend.capabilities.direct else transferring(backend)
 
 

@@ -104,7 +104,7 @@ class Sequenced(Protocol):
     """A sequence that a backend follows. One thread at a time does, and has Python's turn when it calls these."""
 
     def begin(self, first: int) -> None:
-        """Serve the calls of this thread from one on, as long as they come in order."""
+        """Serve the calls of this thread from the `first`th of the sequence on, as long as they come in order."""
 
     def end(self) -> tuple[int, bool]:
         """Serve no more of them: up to which one they came, and whether that one began and did not come to its end."""
@@ -121,7 +121,10 @@ class Sequenced(Protocol):
         """
 
     def restore(self, progress: Progress, end: int) -> None:
-        """Put memory back as it was before calls up to `end` were reversed. Doing it twice is no harm."""
+        """Put memory back as it was before the calls up to `end` were reversed, which came as far as `progress` says.
+
+        Doing it twice is no harm.
+        """
 
 
 @runtime_checkable
@@ -129,10 +132,10 @@ class Following(Serving, Protocol):
     """A backend that follows sequences. Without it tapes record each launch."""
 
     def follower(self, executable: Executable, wanted: Shortcut) -> Follower | None:
-        """What serves the calls described, if the backend can."""
+        """What serves the calls of an executable that a shortcut describes, if the backend can; otherwise None."""
 
     def reverses(self, executable: Executable) -> bool:
-        """Whether a program may be the reverse mode of a call of a sequence: its launches do not need Python."""
+        """Whether an executable may be the reverse mode of a call of a sequence: its launches do not need Python."""
 
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of such calls; None for what comes between them and is not served."""

@@ -82,6 +82,10 @@ class Options:
         offline_cache: keep compiled kernels on disk, where the backend has something to keep.
         device_memory_GB: memory of the device that fields, arrays and the adstack heap may take together, in units of
             2**30 bytes; 0 for all there is.
+        device: which of the arch's devices, by its number or, on vulkan, a part of its name; "" for the one that the
+            environment names, or the backend prefers. `adstack doctor` lists them.
+        announce: say on standard error, once for each device, which one was taken and why. ADSTACK_ANNOUNCE=0 in the
+            environment is the same as False.
         enable_fallback: use the cpu, with a warning, where the arch asked for is unavailable.
     """
 
@@ -105,6 +109,8 @@ class Options:
     raise_on_templated_floats: bool = False
     offline_cache: bool = True
     device_memory_GB: float = 0.0  # noqa: N815 - the name that existing programs use
+    device: str = ""
+    announce: bool = True
     enable_fallback: bool = False
 
 
@@ -118,16 +124,21 @@ _CHOICES: Final[dict[str, tuple[object, ...]]] = {
 _KINDS: Final[dict[str, type]] = {f.name: type(getattr(Options(), f.name)) for f in fields(Options)}
 
 
-def parse(given: Mapping[str, object]) -> Options:
-    """Options from keywords; an unknown name, a wrong type or value is an error that says what would be right."""
+def parse(arguments: Mapping[str, object]) -> Options:
+    """Options from keywords, the `arguments` of `init` besides the arch.
+
+    Raises:
+        AdstackArgumentError: for an unknown name, one of `REFUSED`, or a value that is none of an option's choices.
+        AdstackRuntimeTypeError: for a value of a wrong type, or a number that is out of range.
+    """
     for name, remedy in REFUSED.items():
-        if given.get(name):
-            raise AdstackArgumentError(f"init() does not do what {name}={given[name]!r} asks for", do=remedy)
+        if arguments.get(name):
+            raise AdstackArgumentError(f"init() does not do what {name}={arguments[name]!r} asks for", do=remedy)
     silent = (*WITHOUT_EFFECT, *REFUSED, _BOUNDS)
-    known = {name: _checked(name, value) for name, value in given.items() if name not in silent}
-    if _BOUNDS in given and _of_kind(_BOUNDS, given[_BOUNDS], bool):
-        known["debug"] = True
-    return replace(Options(), **known)
+    options = {name: _checked(name, value) for name, value in arguments.items() if name not in silent}
+    if _BOUNDS in arguments and _of_kind(_BOUNDS, arguments[_BOUNDS], bool):
+        options["debug"] = True
+    return replace(Options(), **options)
 
 
 def _checked(name: str, value: object) -> Any:
@@ -135,9 +146,17 @@ def _checked(name: str, value: object) -> Any:
         near = difflib.get_close_matches(name, [*_KINDS, *WITHOUT_EFFECT], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known options: {', '.join(_KINDS)}"
         raise AdstackArgumentError(f"init() has no option {name!r}", do=hint)
+    if name == "device":
+        return _device(value)
     if name in _CHOICES:
         return _one_of(name, value, _CHOICES[name])
     return _of_kind(name, value, _KINDS[name])
+
+
+def _device(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, str)) or (isinstance(value, int) and value < 0):
+        raise AdstackRuntimeTypeError(f"option device takes an int >= 0 or a name, got {value!r}")
+    return str(value).strip()
 
 
 def _one_of(name: str, value: object, choices: tuple[object, ...]) -> object:

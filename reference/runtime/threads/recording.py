@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 from .scopes import Scopes, Within
 
-__all__ = ["RECORDERS", "Capture", "Recorder", "host_wrote", "in_charge", "is_recording", "recording"]
+__all__ = [
+    "RECORDERS",
+    "Capture",
+    "Forward",
+    "Recorder",
+    "capturing",
+    "host_wrote",
+    "in_charge",
+    "is_recording",
+    "recording",
+]
 
 
 class Recorder(Protocol):
@@ -21,10 +32,33 @@ class Recorder(Protocol):
 
 @runtime_checkable
 class Capture(Protocol):
-    """Serves calls of reverse modes, too, while it is in charge."""
+    """Notes calls, also those of reverse modes, while it is in charge; they are made later."""
 
     def reverse(self, gradient: object, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Note a call of `gradient`."""
+
+    def begin_tape(self, tape: Any) -> None:
+        """The calls that follow are made under a tape."""
+
+    def end_tape(self, *, failed: bool) -> None:
+        """They are no longer; whether an exception has left the tape."""
+
+
+@runtime_checkable
+class Forward(Protocol):
+    """Forward mode: what is differentiated in reverse within it is the launches with their tangents."""
+
+    def enter(self, kernel: Any, made: Any, call: Any, runtime: Any) -> Any:
+        """What is to be launched in place of the specialisation `made`, which has tangents; itself without any."""
+
+    def adjoint(self, kernel: Any, made: Any, call: Any, runtime: Any, args: Sequence[object]) -> tuple[Any, Any]:
+        """What is differentiated in place of the specialisation `made`, and the call with what it takes for that."""
+
+    def host_wrote(self, array: object, where: object) -> None:
+        """See `Recorder`."""
+
+    def host_linked(self, array: object, where: object, entries: Sequence[object]) -> None:
+        """The same for numbers some of which have tangents."""
 
 
 RECORDERS: Final[Scopes[Recorder | None]] = Scopes(asks=True)
@@ -34,6 +68,12 @@ RECORDERS: Final[Scopes[Recorder | None]] = Scopes(asks=True)
 def in_charge() -> Recorder | None:
     """Who serves the calls of this thread."""
     return RECORDERS.innermost() if RECORDERS else None
+
+
+def capturing() -> Capture | None:
+    """Who notes the calls of this thread, to make them later; None if they are made now."""
+    recorder: object = in_charge()
+    return recorder if recorder is not None and isinstance(recorder, Capture) else None  # protocols are slow to ask
 
 
 def is_recording() -> bool:

@@ -104,8 +104,10 @@ class Scopes(list[Entry[T]]):
             _tell()
         return entry
 
-    def end(self, entry: Entry[T]) -> None:
-        """An entry is not in force any more; it may not be there."""
+    def end(self, entry: Entry[T] | None) -> None:
+        """An entry is not in force any more; it may not be there, or may never have been made."""
+        if entry is None:
+            return
         with _WRITING.lock:
             for entries in (entry.stack, self):
                 if entry in entries:
@@ -185,8 +187,7 @@ class Within(Scoped, Generic[T]):
     def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """The value is in force no longer."""
         entry, self._entry = self._entry, None
-        if entry is not None:
-            self._scopes.end(entry)
+        self._scopes.end(entry)
 
 
 def _forked() -> None:

@@ -19,8 +19,10 @@ from ...analysis.accumulation import plan
 from ...analysis.exclusivity import by_place, may_overlap
 from ...analysis.facts import integer
 from ...analysis.reductions import COMBINING, neutral
+from ...analysis.subscripts import are_apart
 from ...ir.def_use import defined_in
-from ...ir.ops import TABLE
+from ...ir.ops import ATOMIC, IF, TABLE, WHILE
+from ...ir.scalar_ops import CONST
 from ...ir.structure import Op, Place, Region, Task, Value
 from ...ir.types import DType, u1
 from ..rewriting.carried import LOOPS, add_carried
@@ -74,10 +76,10 @@ class _Holder:
         for op in region.ops:
             for inner in op.regions:
                 self.region(inner)
-            if op.name in LOOPS:
-                whole = Region(ops=[op])
+            if op.opdef in LOOPS:
+                nest = Region(ops=[op])
                 groups = self._groups(
-                    whole, set(_outside_loops(op.regions[-1])), defined_in(whole).difference(op.results)
+                    nest, set(_outside_loops(op.regions[-1])), defined_in(nest).difference(op.results)
                 )
                 before, after = list[Op](), list[Op]()
                 for (place, kind, _), updates in groups.items():
@@ -115,44 +117,20 @@ class _Holder:
             for op in ops:
                 indices = tuple(v if (n := integer(v)) is None else n for v in op.operands[: place.rank])
                 fixed = op in here and inside.isdisjoint(v for v in indices if isinstance(v, Value))
-                if fixed and self._combines(op) and all(_are_apart(op, other) for other in others):
+                if fixed and self._combines(op) and all(are_apart(op, other) for other in others):
                     groups.setdefault((place, op.attrs["kind"], indices), []).append(op)
         return groups
 
     def _combines(self, op: Op) -> bool:
         """Whether an access is an update, in any order, whose old value nobody uses."""
-        return op.name == "atomic" and op not in self._own and not op.result.uses and op.attrs["kind"] in COMBINING
-
-
-def _are_apart(op: Op, other: Op) -> bool:
-    """Whether two accesses to a place are to different elements: a subscript is the other one's plus a number."""
-    rank = op.attrs["place"].rank
-    return any(_differ(a, b) for a, b in zip(op.operands[:rank], other.operands[:rank], strict=True))
-
-
-def _differ(a: Value, b: Value) -> bool:
-    """Whether two integers are sums of one value and different numbers, also around the end of the type."""
-    (base, n), (other, m) = _moved(a), _moved(b)
-    return a.dtype == b.dtype and base is other and (n - m) % (1 << a.dtype.bits) != 0
-
-
-def _moved(value: Value) -> tuple[Value | None, int]:
-    """A value, and the constant that is added to it; None for a constant."""
-    total = 0
-    while (number := integer(value)) is None:
-        op = value.op
-        step = None if op is None or op.name not in ("add", "sub") else integer(op.operands[1])
-        if op is None or step is None:
-            return value, total
-        value, total = op.operands[0], total + (step if op.name == "add" else -step)
-    return None, total + number
+        return op.opdef is ATOMIC and op not in self._own and not op.result.uses and op.attrs["kind"] in COMBINING
 
 
 def _outside_loops(region: Region) -> Iterable[Op]:
     """The ops of a region, branches included, but not those of loops in it."""
     for op in region.ops:
         yield op
-        if op.name == "if":
+        if op.opdef is IF:
             for inner in op.regions:
                 yield from _outside_loops(inner)
 
@@ -162,11 +140,11 @@ def _hold(loop: Op, place: Place, kind: str, updates: Sequence[Op], before: list
     dtype, first = place.dtype, updates[0]
     begin, never = (_constant(number, to, first, before) for number, to in ((neutral(kind, dtype), dtype), (False, u1)))
     args = [[Value(init.type) for _ in loop.regions] for init in (begin, never)]
-    for init, given in zip((begin, never), args, strict=True):
-        add_carried(loop, init, given, Value(init.type))
-    total, ran = (given[-1] for given in args)
-    if loop.name == "while":
-        loop.regions[0].terminator.append_operands([given[0] for given in args])
+    for init, pair in zip((begin, never), args, strict=True):
+        add_carried(loop, init, pair, Value(init.type))
+    total, ran = (pair[-1] for pair in args)
+    if loop.opdef is WHILE:
+        loop.regions[0].terminator.append_operands([pair[0] for pair in args])
     held, subscripts = _Sum(set(updates), total, ran), first.operands[: place.rank]
     _thread(loop.regions[-1], held)
     loop.regions[-1].terminator.append_operands([held.total, held.ran])
@@ -187,7 +165,7 @@ def _update(first: Op, subscripts: Sequence[Value], total: Value, ran: Value, af
     """Update the element, if one of the updates that this stands for has run."""
     indices = [_outside(v, after) for v in subscripts]
     update = Op(first.opdef, [*indices, total], dict(first.attrs), [Value(total.dtype)], loc=first.loc)
-    if ran.op is not None and ran.op.name == "const":
+    if ran.op is not None and ran.op.opdef is CONST:
         after.append(update)
         return
     ends = [Op(TABLE["yield"], [], loc=first.loc) for _ in range(2)]
@@ -217,7 +195,7 @@ def _thread(region: Region, held: _Sum) -> None:
             held.total, held.ran = ops[-1].result, _constant(True, u1, op, ops)
             op.erase()
             continue
-        if op.name == "if" and not held.updates.isdisjoint(Region(ops=[op]).walk()):
+        if op.opdef is IF and not held.updates.isdisjoint(Region(ops=[op]).walk()):
             _branch(op, held)
         ops.append(op)
     region.ops = ops

@@ -9,7 +9,8 @@ Ensures: what gives the same in every iteration stands before its loop, as far o
   or loaded by every thread: cheaper than a division, dearer than an addition;
 - loads of places that nothing in the loop may write: if they can't be out of bounds, or if the loop is known to run and
   the load comes first in it (before anything that may stop, raise or print). Never out of `parallel_for`: every thread
-  would load it all the same.
+  would load it all the same. That an index is in bounds follows from constants and, unless accesses stay as they are
+  (`keep_accesses`: what a kernel loads, its gradient adds to), from the bounds of loops.
 
 Local arrays and adstacks stay: their ops are cheap, and their order matters.
 """
@@ -20,8 +21,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.facts import ModRef, constant, draws_random, in_bounds, may_raise, mod_ref
+from ...analysis.facts import ModRef, constant, draws_random, extents, in_bounds, may_raise, mod_ref
 from ...analysis.manager import Analyses, Preserved
+from ...analysis.ranges import Ranges
 from ...ir.ops import TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
@@ -40,7 +42,7 @@ IF, FOR, WHILE, PARALLEL, LOAD = (TABLE[name] for name in ("if", "for", "while",
 def licm(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
     """Move loop-invariant ops in place."""
     effects = (analyses or Analyses()).get(mod_ref, body)
-    Mover(effects).run(body)
+    Mover(effects, None if options.keep_accesses else Ranges()).run(body)
     return (draws_random,)
 
 
@@ -70,11 +72,16 @@ class Loop:
 
 
 class Mover(Rewriter):
-    """Walks with the loops around; `level` says inside how many of them a value is defined."""
+    """Walks with the loops around; `level` says inside how many of them a value is defined.
 
-    def __init__(self, effects: Mapping[Op, ModRef]) -> None:
+    Args:
+        effects: what each loop touches.
+        ranges: of what indices are whatever branches are taken; None if that is not to be asked.
+    """
+
+    def __init__(self, effects: Mapping[Op, ModRef], ranges: Ranges | None) -> None:
         super().__init__()
-        self.effects = effects
+        self.effects, self.ranges = effects, ranges
         self.loops: list[Loop] = []
         self.level: dict[Value, int] = {}
 
@@ -126,6 +133,10 @@ class Mover(Rewriter):
 
     def _loop(self, op: Op) -> Loop:
         inside = self.effects[op]
+        if self.ranges is not None and op.opdef is not WHILE:
+            bounds = op.operands[:2] if op.opdef is FOR else op.operands
+            for arg, lo, hi in zip(op.regions[0].args, bounds[::2], bounds[1::2], strict=False):
+                self.ranges.index(arg, lo, hi)
         if op.opdef is PARALLEL:
             return Loop(inside, runs=False, parallel=True)
         return Loop(inside, runs=op.opdef is WHILE or self._has_iterations(op))
@@ -154,8 +165,10 @@ class Mover(Rewriter):
     def _load_target(self, op: Op) -> int:
         here, place = len(self.loops), op.attrs["place"]
         least = max((self.level.get(v, 0) for v in op.operands), default=0)
+        if here == least:
+            return here
         # a load that did not run before must not race with other iterations
-        safe = in_bounds(op) and not self.loops[0].writes_from_elsewhere(place)
+        safe = not self.loops[0].writes_from_elsewhere(place) and (in_bounds(op) or self._is_inside(op))
         while here > least:
             loop = self.loops[here - 1]
             first = loop.runs and loop.straight and not loop.branches
@@ -163,6 +176,13 @@ class Mover(Rewriter):
                 break
             here -= 1
         return here
+
+    def _is_inside(self, op: Op) -> bool:
+        """Whether a load is in bounds wherever its indices are known."""
+        if self.ranges is None:
+            return False
+        axes = enumerate(zip(op.operands, extents(op), strict=True))
+        return all(self.ranges.of(index).is_inside(extent, op, axis) for axis, (index, extent) in axes)
 
 
 def take_costly(body: Region) -> list[Op]:

@@ -34,11 +34,11 @@ class Split(NamedTuple):
 def split(x: Num) -> Split:
     """Take the nearest multiple of ln 2 out of x."""
     name = x.dtype.name
-    k, whole = rounded_integer(x, table.LOG2_E[name][0])
+    k, rounded = rounded_integer(x, table.LOG2_E[name][0])
     first, second = table.LN2[name]
-    lead = whole.fma(-first, x)  # exact
-    r = whole.fma(-second, lead)
-    return Split(k, r, whole.fma(-second, lead - r))
+    lead = rounded.fma(-first, x)  # exact
+    r = rounded.fma(-second, lead)
+    return Split(k, r, rounded.fma(-second, lead - r))
 
 
 @computes(ops.EXP)
@@ -54,8 +54,8 @@ def exp2(x: Num) -> Num:
     """2^x."""
     reach = float(format_of(x).reach)
     x = clamp(x, -reach, reach)
-    k, whole = rounded_integer(x)
-    r = x - whole
+    k, rounded = rounded_integer(x)
+    r = x - rounded
     return scale(r.fma(horner(r, table.EXP2[x.dtype.name]), 1.0), k)
 
 

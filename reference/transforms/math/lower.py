@@ -14,7 +14,7 @@ from typing import Final
 from ...analysis.facts import draws_random, mod_ref
 from ...analysis.manager import Analyses, Preserved
 from ...ir.opdef import OpDef
-from ...ir.ops import CALL
+from ...ir.ops import CALL, IF
 from ...ir.structure import Function, Op, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter, constant_op
@@ -110,7 +110,7 @@ def _bring_together(region: Region) -> None:
     """Where two `if`s of one condition take an operation of a pair each, on the same side, the first one takes both."""
     by_condition: dict[Value, list[Op]] = {}
     for op in region.ops:
-        if op.name != "if":
+        if op.opdef is not IF:
             continue
         earlier = by_condition.setdefault(op.operands[0], [])
         for side, inside in enumerate(op.regions):

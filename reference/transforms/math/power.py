@@ -63,8 +63,8 @@ def pow(x: Num, y: Num) -> Num:  # noqa: A001 - its name in the table of operati
     product_low = inside.where(y.fma(high, -product) + y * log.low, 0.0)
     beyond = (product > 0.0).where(x.const(reach), (product < 0.0).where(x.const(-reach), product))
     product = inside.where(product, beyond)
-    k, whole = rounded_integer(product)
-    first = product - whole
+    k, rounded = rounded_integer(product)
+    first = product - rounded
     r = first + product_low
     r_low = (first - r) + product_low
     return _with_sign(x, y, size, scale(_exp2_near(r, r_low), k))

@@ -17,7 +17,8 @@ from typing import Final
 
 from ...analysis.facts import Memory, ModRef, draws_random, memory_of, mod_ref
 from ...analysis.manager import Analyses, Preserved
-from ...ir.ops import TABLE
+from ...ir.opdef import OpDef
+from ...ir.ops import ARRAY_LOAD, ARRAY_STORE, ATOMIC, LOAD, STORE, TABLE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter
@@ -80,7 +81,7 @@ class Forwarder(Rewriter):
         rank = memory.rank if isinstance(memory, Place) else 1
         at = element(op.operands[start : start + rank])
         handlers = KEPT if self.options.keep_accesses and isinstance(memory, Place) else ACCESS
-        handlers[op.name](self, op, memory, at)
+        handlers[op.opdef](self, op, memory, at)
 
     def load(self, op: Op, memory: Memory, at: Element) -> None:
         """A load: replaced by the value that is known; else its result is the known value from here on."""
@@ -154,17 +155,17 @@ class Forwarder(Rewriter):
             self.values.drop_all(memory)
 
 
-ACCESS: Final[dict[str, Callable[[Forwarder, Op, Memory, Element], None]]] = {
-    "load": Forwarder.load,
-    "store": Forwarder.store,
-    "atomic": Forwarder.atomic,
-    "array.load": Forwarder.load,
-    "array.store": Forwarder.store,
+ACCESS: Final[dict[OpDef, Callable[[Forwarder, Op, Memory, Element], None]]] = {
+    LOAD: Forwarder.load,
+    STORE: Forwarder.store,
+    ATOMIC: Forwarder.atomic,
+    ARRAY_LOAD: Forwarder.load,
+    ARRAY_STORE: Forwarder.store,
 }
-KEPT: Final[dict[str, Callable[[Forwarder, Op, Memory, Element], None]]] = {
-    "load": Forwarder.load,
-    "store": Forwarder.kept,
-    "atomic": Forwarder.kept,
+KEPT: Final[dict[OpDef, Callable[[Forwarder, Op, Memory, Element], None]]] = {
+    LOAD: Forwarder.load,
+    STORE: Forwarder.kept,
+    ATOMIC: Forwarder.kept,
 }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from ...analysis.facts import extents, memory_of
 from ...analysis.ranges import Range, Ranges, is_integer
+from ...ir.ops import FOR, IF, WHILE
 from ...ir.structure import Op, Region
 
 __all__ = ["Walk", "guard"]
@@ -53,22 +54,18 @@ class Walk:
 
     def below(self, index: Range, extent: int | None, op: Op, axis: int) -> bool:
         """Whether an index is certainly inside."""
-        if index.lo < 0:
-            return False
-        if extent is not None:
-            return index.hi < extent
-        return index.below.get((op.attrs["place"].name, axis), 0) < 0
+        return index.is_inside(extent, op, axis)
 
     def _structured(self, op: Op) -> None:
-        if op.name == "if":
+        if op.opdef is IF:
             for region, truth in zip(op.regions, (True, False), strict=True):
                 with self.ranges.under(op.operands[0], truth):
                     self.region(region)
-        elif op.name == "while":
+        elif op.opdef is WHILE:
             self._while(op)
         else:
             (body,) = op.regions
-            bounds = op.operands[:2] if op.name == "for" else op.operands
+            bounds = op.operands[:2] if op.opdef is FOR else op.operands
             for arg, lo, hi in zip(body.args, bounds[::2], bounds[1::2], strict=False):
                 self.ranges.index(arg, lo, hi)
             self.region(body)

@@ -111,7 +111,7 @@ class Replacer(Rewriter):
     def structured(self, op: Op) -> None:
         changed = [cell for cell in self.survey.stored[op] if cell[0] in self.zeros]
         results = [Value(self.zeros[handle].result.type) for handle, _ in changed]
-        if op.name in LOOPS:
+        if op.opdef in LOOPS:
             self._loop(op, changed, results)
         else:
             self._branches(op, changed)

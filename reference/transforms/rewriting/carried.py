@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from ...ir.opdef import OpDef
+from ...ir.ops import FOR, WHILE
 from ...ir.structure import Op, Value
 
 __all__ = ["LOOPS", "Carried", "add_carried", "carried", "keep", "keep_carried", "keep_operands"]
@@ -21,7 +23,7 @@ class Layout:
     regions: tuple[tuple[int, int], ...]
 
 
-LOOPS: Final[dict[str, Layout]] = {"for": Layout(2, ((1, 0),)), "while": Layout(0, ((0, 1), (0, 0)))}
+LOOPS: Final[dict[OpDef, Layout]] = {FOR: Layout(2, ((1, 0),)), WHILE: Layout(0, ((0, 1), (0, 0)))}
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Carried:
 
 def carried(op: Op) -> Iterator[Carried]:
     """The carried values of a loop, in order."""
-    layout = LOOPS[op.name]
+    layout = LOOPS[op.opdef]
     for k, result in enumerate(op.results):
         args = tuple(region.args[at + k] for region, (at, _) in zip(op.regions, layout.regions, strict=True))
         yields = tuple(r.terminator.operands[at + k] for r, (_, at) in zip(op.regions, layout.regions, strict=True))
@@ -57,7 +59,7 @@ def keep_operands(op: Op, wanted: Sequence[bool], start: int = 0) -> None:
 
 def keep_carried(op: Op, wanted: Sequence[bool]) -> None:
     """Drop the carried values of a loop that are not wanted."""
-    layout = LOOPS[op.name]
+    layout = LOOPS[op.opdef]
     keep_operands(op, wanted, layout.operand)
     keep(op.results, wanted)
     for region, (args, yields) in zip(op.regions, layout.regions, strict=True):

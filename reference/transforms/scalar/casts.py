@@ -29,7 +29,7 @@ def skips(source: DType, middle: DType, to: DType) -> bool:
     """Whether source -> middle -> to is source -> to, for every value."""
     ints = source in INTS and middle in INTS and to in INTS
     if ints and to.bits <= middle.bits:
-        return True  # the low bits of the low bits
+        return True  # integers wrap: both ways give the lowest bits of the source
     if not holds_all(middle, source):
         return False
     # the middle holds the number itself, but a float is saturated on its way to an integer where an integer wraps

@@ -20,7 +20,7 @@ from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried, kee
 from ..rewriting.options import DEFAULT, Options
 from .fold import keeps_loops
 
-__all__ = ["dce"]
+__all__ = ["Liveness", "dce"]
 
 IF, WHILE, PARALLEL, ASSERT = (TABLE[name] for name in ("if", "while", "parallel_for", "assert"))
 ARRAY_LOAD, ARRAY_STORE = TABLE["array.load"], TABLE["array.store"]
@@ -37,12 +37,15 @@ def dce(body: Region, options: Options = DEFAULT, analyses: Analyses | None = No
 class Liveness:
     """What is needed: found by following needs backwards from effects.
 
+    Args:
+        roots: the ops that are needed for what they do; all that have effects unless they are named.
+
     Attributes:
         ops: live ops.
         values: needed values. A carried value is needed as a whole, in all its places, or not at all.
     """
 
-    def __init__(self, body: Region, options: Options, analyses: Analyses) -> None:
+    def __init__(self, body: Region, options: Options, analyses: Analyses, roots: Iterable[Op] | None = None) -> None:
         self.ops: set[Op] = set()
         self.values: set[Value] = set()
         self.debug = options.debug
@@ -54,6 +57,8 @@ class Liveness:
         self._pending: list[Value] = []
         self._roots: list[Op] = []
         self._collect(body, None)
+        if roots is not None:
+            self._roots = list(roots)
 
     def _collect(self, region: Region, around: Op | None) -> None:
         for op in region.ops:
@@ -67,7 +72,7 @@ class Liveness:
                 self._roots.append(op)
 
     def _note_structure(self, op: Op) -> None:
-        if op.name in LOOPS:
+        if op.opdef in LOOPS:
             for one in carried(op):
                 for value in (*one.args, one.result):
                     self._carried[value] = one
@@ -95,7 +100,7 @@ class Liveness:
             inner = self._around.get(inner)
 
     def _need_operands(self, op: Op) -> None:
-        layout = LOOPS.get(op.name)
+        layout = LOOPS.get(op.opdef)
         self.need(op.operands if layout is None else op.operands[: layout.operand])
         if op.opdef is WHILE:
             self.need(op.regions[0].terminator.operands[:1])
@@ -144,7 +149,7 @@ def sweep(region: Region, liveness: Liveness) -> None:
 def _prune(op: Op, wanted: list[bool]) -> None:
     if all(wanted):
         return
-    if op.name in LOOPS:
+    if op.opdef in LOOPS:
         keep_carried(op, wanted)
         return
     keep(op.results, wanted)

@@ -20,7 +20,9 @@ import numpy as np
 from ...analysis.facts import constant, draws_random, mod_ref
 from ...analysis.manager import Analyses, Preserved
 from ...ir.functions import evaluate
-from ...ir.ops import TABLE
+from ...ir.opdef import OpDef
+from ...ir.ops import FOR, IF, PARALLEL_FOR, TABLE, WHILE
+from ...ir.scalar_ops import BITCAST
 from ...ir.structure import Constant, Op, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter, constant_op
@@ -68,7 +70,7 @@ class Folder(Rewriter):
         return constant_op(number, op.result, op)
 
     def structured(self, op: Op) -> None:
-        rule = CONTROL.get(op.name)
+        rule = CONTROL.get(op.opdef)
         if rule is None or not rule(self, op):
             super().structured(op)
         elif not self.out or self.out[-1] is not op:
@@ -115,7 +117,7 @@ def compute(op: Op, numbers: list[Constant]) -> Constant | None:
     if trap is not None and np.any(trap.when(*arrays)):
         return None
     number: Constant = meaning(op.result.dtype, *arrays).item()
-    return None if number != number and op.name == "bitcast" else number
+    return None if number != number and op.opdef is BITCAST else number
 
 
 def _if(folder: Folder, op: Op) -> bool:
@@ -156,10 +158,10 @@ def _parallel_for(folder: Folder, op: Op) -> bool:
     return gone
 
 
-CONTROL: dict[str, Callable[[Folder, Op], bool]] = {
-    "if": _if,
-    "for": _for,
-    "while": _while,
-    "parallel_for": _parallel_for,
+CONTROL: dict[OpDef, Callable[[Folder, Op], bool]] = {
+    IF: _if,
+    FOR: _for,
+    WHILE: _while,
+    PARALLEL_FOR: _parallel_for,
 }
 """How structured ops of constants go; each says whether it did."""

@@ -101,8 +101,8 @@ def defined_by(value: Value, name: str) -> Op | None:
 
 
 def _is(maker: Maker, value: Value, number: Number) -> bool:
-    known = constant(value)
-    return known is not None and same_bits(known, number(value.dtype))
+    own = constant(value)
+    return own is not None and same_bits(own, number(value.dtype))
 
 
 def right(number: Number) -> Pattern:

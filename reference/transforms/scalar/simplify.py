@@ -2,7 +2,8 @@
 
 Requires: verified IR.
 Ensures: everything `fold` ensures; no op matches a row of `identities`; an `if` yields only what one of its regions
-computes (the rest is a `select`, or the value itself); no loop carries a value that never changes. Not a bit changes.
+computes (the rest is a `select`, or the value itself), and in its regions a `select` by its condition is decided; no
+loop carries a value that never changes. Not a bit changes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .identities import INDEX
 
 __all__ = ["simplify"]
 
-IF = TABLE["if"]
+IF, SELECT = TABLE["if"], TABLE["select"]
 
 
 def simplify(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
@@ -41,6 +42,12 @@ def simplify(body: Region, options: Options = DEFAULT, analyses: Analyses | None
     return preserved
 
 
+def _chosen(condition: Value, number: int) -> dict[Value, Value]:
+    """What each `select` by a condition gives: its first value, or its second one."""
+    selects = (op for op in condition.uses if op.opdef is SELECT and op.operands[0] is condition)
+    return {op.result: op.operands[number] for op in selects}
+
+
 class Simplifier(Folder):
     """Applies the rows; is the `Maker` of their outcomes.
 
@@ -48,6 +55,7 @@ class Simplifier(Folder):
         again: a second walk would find more.
         depth: how many regions stand around the ops visited.
         level: at what depth a value was defined, if not at 0.
+        chosen: what a `select` gives in the region at hand, whose `if` has the same condition.
     """
 
     def __init__(self, keep_loops: bool) -> None:
@@ -55,6 +63,7 @@ class Simplifier(Folder):
         self.again = False
         self.depth = 0
         self.level: dict[Value, int] = {}
+        self.chosen: dict[Value, Value] = {}
         self.cause: Op | None = None
 
     def run(self, region: Region) -> None:
@@ -69,6 +78,7 @@ class Simplifier(Folder):
             self.level[value] = self.depth
 
     def plain(self, op: Op) -> None:
+        self._choose(op)
         if not op.opdef.pure or len(op.results) != 1:
             self.append(op)
             return
@@ -117,16 +127,25 @@ class Simplifier(Folder):
     # ---- ops with regions
 
     def structured(self, op: Op) -> None:
-        if op.name in LOOPS:
+        self._choose(op)
+        if op.opdef in LOOPS:
             self._drop_unchanging(op)
         if op.opdef is IF and constant(op.operands[0]) is None:
-            for region in op.regions:
+            outer = self.chosen
+            for number, region in enumerate(op.regions, start=1):
+                self.chosen = {**outer, **_chosen(op.operands[0], number)}
                 self.run(region)
+            self.chosen = outer
             self._settle_if(op)
             return
         super().structured(op)
-        if op.name in LOOPS and self.out and self.out[-1] is op:
+        if op.opdef in LOOPS and self.out and self.out[-1] is op:
             self.again = self.again or any(self._is_unchanging(one) for one in carried(op))
+
+    def _choose(self, op: Op) -> None:
+        """Take the operands of a `select` whose condition is known here."""
+        if not self.chosen.keys().isdisjoint(op.operands):
+            op.set_operands([self.chosen.get(v, v) for v in op.operands])
 
     def _drop_unchanging(self, op: Op) -> None:
         """A carried value that every iteration passes on unchanged is the value from before the loop."""
@@ -169,7 +188,7 @@ class Simplifier(Folder):
 
     def _outer(self, value: Value) -> Value:
         """A value that may be used here: a constant of a closed region is repeated."""
-        known = constant(value)
-        if known is None or self.level.get(value, 0) <= self.depth:
+        number = constant(value)
+        if number is None or self.level.get(value, 0) <= self.depth:
             return value
-        return self.number(known, value.dtype)
+        return self.number(number, value.dtype)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...ir.ops import LOAD
 from ...ir.structure import Region
 from ..rewriting.options import DEFAULT, Options
 from .dce import dce
@@ -19,7 +20,7 @@ def drop_unread(body: Region, options: Options = DEFAULT) -> None:
     """Remove stores and atomic updates of temps that nothing loads, in place, and what was only for them."""
     while True:
         temps = [op for op in body.walk() if "place" in op.attrs and op.attrs["place"].kind == "temp"]
-        read = {op.attrs["place"].name for op in temps if op.name == "load" or any(v.uses for v in op.results)}
+        read = {op.attrs["place"].name for op in temps if op.opdef is LOAD or any(v.uses for v in op.results)}
         dead = {op for op in temps if op.attrs["place"].name not in read}
         alive = set(body.walk()) - dead
         if not dead:

@@ -1,7 +1,8 @@
 """Kernels become programs of tasks.
 
 tasks.py     split(kernel): each outermost loop is a parallel task; crossing.py: values that cross tasks
+gather.py    gather(task): loops that add to neighbours run over the elements instead; gathering.py: which updates do
 races.py     watched(program): tasks that leave marks, by which races are found
 
-May import: ir, analysis, the transforms of scalars and loops, errors.
+May import: ir, analysis, the transforms of scalars, memory and loops, errors.
 """

@@ -18,8 +18,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...ir.builder import Builder
+from ...ir.ops import ATOMIC, LOAD, PLACE_ACCESSES, STORE
 from ...ir.structure import Kernel, Op, Place, Program, Region, Task, Value
 from ...ir.types import DType, i64, u1, u32, u64
 from ..rewriting.rewrite import clone_kernel
@@ -101,8 +103,8 @@ def watched(program: Program, *, wide: bool = True, everywhere: bool = False) ->
         wide: whether the target updates 64 bits atomically. Without, marks do not say which access they are of.
         everywhere: whether any two places may be the same memory.
     """
-    tasks = [_cloned(task) for task in program.tasks]
-    loops = [(task, ops) for task in tasks if (ops := _suspects(task, everywhere=everywhere))]
+    tasks, analyses = [_cloned(task) for task in program.tasks], Analyses()
+    loops = [(task, ops) for task in tasks if (ops := _suspects(task, analyses, everywhere=everywhere))]
     if not loops:
         return None
     sites = tuple(Site(op, number) for number, (_, ops) in enumerate(loops) for op in ops)
@@ -142,23 +144,23 @@ def _places(watch: Watched) -> dict[str, Place]:
 # ---- who may race
 
 
-def _suspects(task: Task, *, everywhere: bool) -> list[Op]:
+def _suspects(task: Task, analyses: Analyses, *, everywhere: bool) -> list[Op]:
     """The accesses of a task's loop that may take part in a race."""
     if task.kind != "parallel" or task.sizes:
         return []
     groups: dict[str, list[Op]] = {}
     for op in _loop(task).regions[0].walk():
-        if op.name in KINDS:
+        if op.opdef in PLACE_ACCESSES and not op.attrs["place"].relaxed:
             groups.setdefault("" if everywhere else op.attrs["place"].name, []).append(op)
-    order = Order(task.body)
+    order = analyses.get(Order, task.body)
     racing = (ops for ops in groups.values() if _conflict(ops) and (everywhere or not _apart(order, task, ops)))
     return [op for ops in racing for op in ops]
 
 
 def _conflict(ops: Iterable[Op]) -> bool:
     """Whether two of these accesses are a race if they meet."""
-    kinds = {op.name for op in ops}
-    return "store" in kinds or kinds >= {"atomic", "load"}
+    kinds = {op.opdef for op in ops}
+    return STORE in kinds or kinds >= {ATOMIC, LOAD}
 
 
 def _apart(order: Order, task: Task, ops: Sequence[Op]) -> bool:

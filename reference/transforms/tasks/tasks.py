@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...errors import IRError
-from ...ir.ops import TABLE
+from ...ir.ops import ARRAY_ALLOC, TABLE
 from ...ir.structure import Kernel, Op, Place, Program, Region, Task, Value
 from ...ir.types import ArrayType, DType
 from ..rewriting.options import DEFAULT, Options
@@ -81,7 +81,7 @@ class Splitter:
 
     def _place_arrays(self) -> None:
         """Arrays of the kernel's level that more than one serial segment uses move to places."""
-        home = {op.result: segment for segment in self.segments for op in segment.ops if op.name == "array.alloc"}
+        home = {op.result: segment for segment in self.segments for op in segment.ops if op.opdef is ARRAY_ALLOC}
         if not home:
             return
         moved: dict[Value, Place] = {}

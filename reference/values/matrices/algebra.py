@@ -13,7 +13,7 @@ from .operators import Operators, dot_entries
 
 
 def vector_operand(what: str, value: object) -> Operand:
-    """`value` as a vector, or an error."""
+    """`value` as a vector; AdstackTypeError, which names the function `what`, if it is none."""
     value = as_elements(value)
     if not (isinstance(value, Elements) and value.is_vector):
         raise AdstackTypeError(f"operands of {what} must be vectors", note=f"got {describe(value)}")
@@ -30,7 +30,10 @@ def _same_length(what: str, left: Operand, right: Operand) -> tuple[list[Operand
 
 
 def cross(left: object, right: object) -> Operand:
-    """The cross product: a vector for two 3-vectors, a scalar for two 2-vectors."""
+    """The cross product of `left` and `right`: a vector for two 3-vectors, a scalar for two 2-vectors.
+
+    AdstackTypeError for other operands.
+    """
     a, b = _same_length("cross", left, right)
     if len(a) not in (2, 3):
         raise AdstackTypeError("the cross product is defined for 2 and 3 components", note=f"got {describe(left)}")
@@ -51,7 +54,7 @@ def _fold(operation: str, elements: list[Operand]) -> Operand:
 
 
 def in_type(matrix: object, dt: object) -> Operand:
-    """A matrix with its elements converted to a type, if one is given."""
+    """A matrix with its elements converted to the type `dt`, or as they are for None."""
     return matrix if dt is None else cast(as_elements(matrix), dt)
 
 
@@ -61,11 +64,11 @@ class Algebra(Operators):
     __slots__ = ()
 
     def dot(self, other: object) -> Operand:
-        """The sum of the products of the components of two vectors."""
+        """The sum of the products of the components of two vectors; AdstackTypeError if their lengths differ."""
         return dot_entries(*_same_length("dot", self, other))
 
     def cross(self, other: object) -> Operand:
-        """The cross product: a vector for two 3-vectors, a scalar for two 2-vectors."""
+        """The cross product: a vector for two 3-vectors, a scalar for two 2-vectors; AdstackTypeError for others."""
         return cross(self, other)
 
     def outer_product(self, other: object) -> Operand:
@@ -75,7 +78,7 @@ class Algebra(Operators):
         return self.over(products, (left.n, right.n))
 
     def frobenius_inner(self, other: object) -> Operand:
-        """The sum of elementwise products."""
+        """The sum of the products of the elements of this matrix and of `other`, which has the same shape."""
         products = operate("mul", self, other)
         return products.sum()
 
@@ -138,7 +141,7 @@ class Algebra(Operators):
 
 
 def square_rows(what: str, value: object) -> list[list[Operand]]:
-    """The rows of a square matrix, or an error."""
+    """The rows of a square matrix; AdstackTypeError, which names the function `what`, if it is none."""
     value = as_elements(value)
     if not isinstance(value, Elements) or value.is_vector or value.n != value.m:
         raise AdstackTypeError(f"{what} is defined for square matrices", note=f"got {describe(value)}")

@@ -22,24 +22,24 @@ def _complex(re: object, im: object) -> Operand:
 
 
 def cconj(z: object) -> Operand:
-    """The conjugate."""
+    """The conjugate of the complex number z, a 2-vector of its real and imaginary parts."""
     re, im = _parts(z)
     return _complex(re, -im)
 
 
 def cmul(z1: object, z2: object) -> Operand:
-    """The product."""
+    """The product of the complex numbers z1 and z2."""
     (a, b), (c, d) = _parts(z1), _parts(z2)
     return _complex(a * c - b * d, a * d + b * c)
 
 
 def cinv(z: object) -> Operand:
-    """The reciprocal."""
+    """The reciprocal of the complex number z."""
     return cconj(z) / _norm_sqr(z)
 
 
 def cdiv(z1: object, z2: object) -> Operand:
-    """The quotient."""
+    """The quotient z1 / z2 of complex numbers."""
     return cmul(z1, cconj(z2)) / _norm_sqr(z2)
 
 
@@ -65,13 +65,13 @@ def cexp(z: object) -> Operand:
 
 
 def clog(z: object) -> Operand:
-    """The principal logarithm: its imaginary part lies in [-pi, pi]."""
+    """The principal logarithm of the complex number z: its imaginary part lies in [-pi, pi]."""
     re, im = _parts(z)
     return _complex(0.5 * log(_norm_sqr(z)), atan2(im, re))
 
 
 def csqrt(z: object) -> Operand:
-    """The principal square root: its real part is not negative."""
+    """The principal square root of the complex number z: its real part is not negative."""
     return cpow(z, 0.5)
 
 

@@ -18,16 +18,22 @@ NEWTON_STEPS: Final = 10
 def polar_decompose(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
     """R, P with `matrix == R @ P`: R orthogonal, P symmetric with eigenvalues not below 0.
 
-    An invertible 2x2 or 3x3 matrix has exactly one; its R turns without reflecting if the determinant is positive, and
-    depends smoothly on the matrix, also at the identity. A 3x3 matrix that is not invertible gives NaN.
+    An invertible square matrix has exactly one; its R turns without reflecting if the determinant is positive, and
+    depends smoothly on the matrix, also at the identity. A matrix from 3x3 on that is not invertible gives NaN. All
+    steps are written out: the code grows with the third power of the size, which is felt in compiling from 5x5 on.
 
     `dt` is the type to compute in; by default the matrix's.
+
+    Raises:
+        AdstackTypeError: the matrix is not square, or 1x1.
     """
     rows = square_rows("polar_decompose", in_type(matrix, dt))
-    if len(rows) not in (2, 3):
-        raise AdstackTypeError("polar_decompose is defined for 2x2 and 3x3 matrices", note=f"got {describe(matrix)}")
+    if len(rows) < 2:
+        raise AdstackTypeError(
+            "polar_decompose is defined for matrices of at least 2x2", note=f"got {describe(matrix)}"
+        )
     original = Elements.over([operate("mul", 1.0, e) for row in rows for e in row], (len(rows), len(rows)))
-    turned = _closest_2x2(original) if len(rows) == 2 else _closest_3x3(original)
+    turned = _closest_2x2(original) if len(rows) == 2 else _closest(original)
     stretch = turned.transpose() @ original
     return turned, operate("mul", 0.5, operate("add", stretch, stretch.transpose()))
 
@@ -52,7 +58,7 @@ def _closest_2x2(matrix: Operand) -> Operand:
     return Elements.over([cosine, upper, sine, lower], (2, 2))
 
 
-def _closest_3x3(matrix: Operand) -> Operand:
+def _closest(matrix: Operand) -> Operand:
     """The orthogonal matrix closest to an invertible matrix, by Newton's iteration.
 
     X becomes the mean of s X and the inverse of (s X) transposed, s chosen so that both have the same Frobenius norm:

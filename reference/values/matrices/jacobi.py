@@ -1,4 +1,4 @@
-"""Singular values and eigenvalues of 2x2 and 3x3 matrices by Jacobi rotations.
+"""Singular values of square matrices and eigenvalues of symmetric ones, by Jacobi rotations.
 
 One-sided Jacobi (M. R. Hestenes, "Inversion of matrices by biorthogonalization and related results", J. SIAM 6, 1958)
 turns the columns of A, pair by pair, until they are orthogonal; two-sided Jacobi (C. G. J. Jacobi, 1846; G. H. Golub,
@@ -21,8 +21,9 @@ from ..kinds import Operand
 from .algebra import cross, in_type, square_rows
 from .operators import dot_entries
 
-SWEEPS: Final = {2: 2, 3: 5}
+SWEEPS: Final = {2: 2, 3: 5, 4: 6, 5: 6}
 """How often every pair of columns is turned; measured so that f64 converges, whatever the matrix."""
+SWEEPS_OF_LARGER: Final = 8
 
 Column = list[Operand]
 
@@ -56,6 +57,27 @@ def rotation(alpha: object, beta: object, gamma: object) -> tuple[Operand, Opera
     return cosine, _div(_mul(0.5, twice), _mul(length, cosine))
 
 
+def _rotation(size: int, alpha: object, beta: object, gamma: object) -> tuple[Operand, Operand]:
+    """The rotation of one pair of columns of a matrix of `size` columns.
+
+    From four on there are so many sweeps that columns of rounding errors get shorter than their squares can show, which
+    the rotation is computed from: the three numbers are divided by the largest.
+    """
+    if size < 4:
+        return rotation(alpha, beta, gamma)
+    largest = _largest(alpha, beta, gamma)
+    scale = select(operate("eq", largest, 0), 1.0, largest)
+    return rotation(_div(alpha, scale), _div(beta, scale), _div(gamma, scale))
+
+
+def _largest(*numbers: object) -> Operand:
+    """The largest magnitude of some numbers."""
+    largest, *others = (select(operate("lt", n, 0), operate("neg", n), n) for n in numbers)
+    for other in others:
+        largest = select(operate("lt", largest, other), other, largest)
+    return largest
+
+
 def _turn(c: object, s: object, a: Column, b: Column) -> tuple[Column, Column]:
     first = [_add(_mul(c, x), _mul(s, y)) for x, y in zip(a, b, strict=True)]
     return first, [_sub(_mul(c, y), _mul(s, x)) for x, y in zip(a, b, strict=True)]
@@ -63,6 +85,11 @@ def _turn(c: object, s: object, a: Column, b: Column) -> tuple[Column, Column]:
 
 def _pairs(size: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(size) for j in range(i + 1, size)]
+
+
+def _turns(size: int) -> list[tuple[int, int]]:
+    """The pairs of columns that are turned, in order."""
+    return _pairs(size) * SWEEPS.get(size, SWEEPS_OF_LARGER)
 
 
 def _swap_columns(swap: object, columns: list[Column], i: int, j: int) -> None:
@@ -74,7 +101,8 @@ def _swap_columns(swap: object, columns: list[Column], i: int, j: int) -> None:
 
 def _sort(keys: list[Operand], *tables: list[Column]) -> None:
     """Put keys in descending order, and the columns of the tables with them."""
-    for i, j in ((0, 1), (1, 2), (0, 1)) if len(keys) == 3 else ((0, 1),):
+    last = len(keys) - 1
+    for i, j in ((k, k + 1) for end in range(last, 0, -1) for k in range(end)):
         swap = operate("lt", keys[i], keys[j])
         keys[i], keys[j] = select(swap, keys[j], keys[i]), select(swap, keys[i], keys[j])
         for table in tables:
@@ -91,13 +119,16 @@ def _from_columns(columns: list[Column]) -> Operand:
 
 def _square(what: str, matrix: object) -> list[list[Operand]]:
     rows = square_rows(what, matrix)
-    if len(rows) not in SWEEPS:
-        raise AdstackTypeError(f"{what} is defined for 2x2 and 3x3 matrices", note=f"got {describe(matrix)}")
+    if len(rows) < 2:
+        raise AdstackTypeError(f"{what} is defined for matrices of at least 2x2", note=f"got {describe(matrix)}")
     return [[_mul(1.0, e) for e in row] for row in rows]
 
 
 def svd(matrix: object, dt: object = None) -> tuple[Operand, Operand, Operand]:
     """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal.
+
+    The matrix is square. All rotations are written out: the code grows with the third power of its size and more, which
+    is felt from 6x6 on.
 
     `dt` is the type to compute in; by default the matrix's.
     """
@@ -105,9 +136,9 @@ def svd(matrix: object, dt: object = None) -> tuple[Operand, Operand, Operand]:
     columns = [list(column) for column in zip(*rows, strict=True)]
     size = len(columns)
     right = _identity(size)
-    for i, j in _pairs(size) * SWEEPS[size]:
+    for i, j in _turns(size):
         a, b = columns[i], columns[j]
-        c, s = rotation(dot_entries(a, a), dot_entries(b, b), dot_entries(a, b))
+        c, s = _rotation(size, dot_entries(a, a), dot_entries(b, b), dot_entries(a, b))
         columns[i], columns[j] = _turn(c, s, a, b)
         right[i], right[j] = _turn(c, s, right[i], right[j])
     squares = [dot_entries(c, c) for c in columns]
@@ -127,8 +158,10 @@ def _left_vectors(columns: list[Column], square: object) -> tuple[list[Column], 
     if len(columns) == 3:
         left.append(_second(left[0], columns[1]))
         left.append(list(cross(left[0], left[1]).entries))
-    else:
+    elif len(columns) == 2:
         left.append([operate("neg", left[0][1]), left[0][0]])
+    for column in columns[len(left) :]:
+        left.append(_next(left, column))
     values = [dot_entries(u, c) for u, c in zip(left, columns, strict=True)]
     flips = [operate("lt", value, 0) for value in values]
     left = [[select(flip, operate("neg", e), e) for e in u] for flip, u in zip(flips, left, strict=True)]
@@ -152,6 +185,35 @@ def _second(first: Column, column: Column) -> Column:
     return _unit(rest, select(meant, square, 0.0), _any_orthogonal(first))
 
 
+def _next(before: list[Column], column: Column) -> Column:
+    """A unit vector orthogonal to those before, along `column` if that points there at all: Gram and Schmidt, twice."""
+    rest = _without(before, _without(before, column))
+    square = dot_entries(rest, rest)
+    meant = operate("ge", _mul(2.0, square), dot_entries(column, column))
+    return _unit(rest, select(meant, square, 0.0), _farthest_axis(before))
+
+
+def _without(directions: list[Column], column: Column) -> Column:
+    for u in directions:
+        along = dot_entries(u, column)
+        column = [_sub(e, _mul(along, x)) for e, x in zip(column, u, strict=True)]
+    return column
+
+
+def _farthest_axis(before: list[Column]) -> Column:
+    """A unit vector: the axis that leans least to the unit vectors `before`, without its parts along them."""
+    size = len(before[0])
+    leanings = [dot_entries(entries, entries) for entries in ([u[k] for u in before] for k in range(size))]
+    least, chosen = leanings[0], [float(k == 0) for k in range(size)]
+    for k in range(1, size):
+        closer = operate("lt", leanings[k], least)
+        least = select(closer, leanings[k], least)
+        chosen = [select(closer, float(k == n), e) for n, e in enumerate(chosen)]
+    rest = _without(before, chosen)
+    length = sqrt(dot_entries(rest, rest))
+    return [_div(e, length) for e in rest]
+
+
 def _any_orthogonal(u: Column) -> Column:
     """A unit vector orthogonal to a unit 3-vector: the cross product with the axis x, or y if u leans to x."""
     leaning = operate("gt", _mul(u[0], u[0]), 0.5)
@@ -171,8 +233,8 @@ def sym_eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
     size = len(upper)
     rows = [[upper[min(i, j)][max(i, j)] for j in range(size)] for i in range(size)]
     vectors = _identity(size)
-    for i, j in _pairs(size) * SWEEPS[size]:
-        c, s = rotation(rows[i][i], rows[j][j], rows[i][j])
+    for i, j in _turns(size):
+        c, s = _rotation(size, rows[i][i], rows[j][j], rows[i][j])
         rows[i], rows[j] = _turn(c, s, rows[i], rows[j])
         turned = [list(column) for column in zip(*rows, strict=True)]
         turned[i], turned[j] = _turn(c, s, turned[i], turned[j])

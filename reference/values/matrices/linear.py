@@ -35,7 +35,7 @@ def _alternating_sum(terms: list[Operand]) -> Operand:
 
 
 def determinant_of(rows: Rows) -> Operand:
-    """The determinant by expansion along the first row."""
+    """The determinant of a square matrix, given by its `rows`, by expansion along the first one."""
     if len(rows) == 1:
         return rows[0][0]
     return _alternating_sum([_mul(e, determinant_of(_minor_rows(rows, 0, j))) for j, e in enumerate(rows[0])])
@@ -47,7 +47,10 @@ def _cofactor(rows: Rows, i: int, j: int) -> Operand:
 
 
 def determinant(value: object) -> Operand:
-    """The determinant of a square matrix, by expansion; of more than 4x4 elements the product of the pivots, a real."""
+    """The determinant of a square matrix, by expansion; of more than 4x4 elements the product of the pivots, a real.
+
+    AdstackTypeError if `value` is no square matrix.
+    """
     rows = square_rows("determinant", value)
     return determinant_of(rows) if len(rows) <= LARGEST else determinant_by_elimination(rows)
 

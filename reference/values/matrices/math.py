@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math as _math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...absent import missing as _missing
 from ..elements import as_elements
@@ -56,7 +56,7 @@ from .transformations import (
     translate,
     vdir,
 )
-from .types import MatrixType, matrix, vector
+from .types import matrix, vector
 
 __all__ = [
     "acos", "asin", "atan", "atan2", "cbrt", "cconj", "cdiv", "ceil", "cexp", "cinv", "clamp", "clog", "clz",
@@ -74,18 +74,34 @@ e: Final = _math.e
 inf: Final = _math.inf
 nan: Final = _math.nan
 
-vec2: Final[MatrixType] = vector(2, float)
-vec3: Final[MatrixType] = vector(3, float)
-vec4: Final[MatrixType] = vector(4, float)
-ivec2: Final[MatrixType] = vector(2, int)
-ivec3: Final[MatrixType] = vector(3, int)
-ivec4: Final[MatrixType] = vector(4, int)
-uvec2: Final[MatrixType] = vector(2, uint)
-uvec3: Final[MatrixType] = vector(3, uint)
-uvec4: Final[MatrixType] = vector(4, uint)
-mat2: Final[MatrixType] = matrix(2, 2, float)
-mat3: Final[MatrixType] = matrix(3, 3, float)
-mat4: Final[MatrixType] = matrix(4, 4, float)
+if TYPE_CHECKING:
+    from .matrix_types import MatrixValue
+
+    ivec2 = MatrixValue
+    ivec3 = MatrixValue
+    ivec4 = MatrixValue
+    mat2 = MatrixValue
+    mat3 = MatrixValue
+    mat4 = MatrixValue
+    uvec2 = MatrixValue
+    uvec3 = MatrixValue
+    uvec4 = MatrixValue
+    vec2 = MatrixValue
+    vec3 = MatrixValue
+    vec4 = MatrixValue
+else:
+    vec2 = vector(2, float)
+    vec3 = vector(3, float)
+    vec4 = vector(4, float)
+    ivec2 = vector(2, int)
+    ivec3 = vector(3, int)
+    ivec4 = vector(4, int)
+    uvec2 = vector(2, uint)
+    uvec3 = vector(3, uint)
+    uvec4 = vector(4, uint)
+    mat2 = matrix(2, 2, float)
+    mat3 = matrix(3, 3, float)
+    mat4 = matrix(4, 4, float)
 
 cconj, cmul, cdiv, cinv = _complexes.cconj, _complexes.cmul, _complexes.cdiv, _complexes.cinv
 cexp, clog, csqrt, cpow = _complexes.cexp, _complexes.clog, _complexes.csqrt, _complexes.cpow
@@ -108,7 +124,7 @@ def step(edge: object, x: object) -> Operand:
 
 
 def smoothstep(edge0: object, edge1: object, x: object) -> Operand:
-    """From 0 at edge0 to 1 at edge1 along a cubic with flat ends."""
+    """0 for x up to edge0, 1 from edge1 on, and between them a cubic of x with flat ends; elementwise on vectors."""
     t = clamp(operate("div", operate("sub", x, edge0), operate("sub", edge1, edge0)), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
@@ -141,33 +157,33 @@ def isinf(x: object) -> Operand:
 
 
 def degrees(x: object) -> Operand:
-    """An angle in radians, in degrees."""
+    """An angle x in radians, in degrees; elementwise on vectors."""
     return operate("mul", x, 180.0 / pi)
 
 
 def radians(x: object) -> Operand:
-    """An angle in degrees, in radians."""
+    """An angle x in degrees, in radians; elementwise on vectors."""
     return operate("mul", x, pi / 180.0)
 
 
 def ffs(x: object) -> Operand:
-    """The position, from 1, of the lowest set bit of an integer; 0 if none is set."""
+    """The position, from 1, of the lowest set bit of the integer x; 0 if none is set."""
     # x ^ (x - 1) has ones from the bottom up to the lowest set bit of x.
     return select(operate("eq", x, 0), 0, popcnt(operate("xor", x, operate("sub", x, 1))))
 
 
 def dot(x: object, y: object) -> Operand:
-    """The sum of the products of the components of two vectors."""
+    """The sum of the products of the components of the vectors x and y."""
     return Matrix(x).dot(y)
 
 
 def length(x: object) -> Operand:
-    """The Euclidean norm of a vector."""
+    """The Euclidean norm of the vector x."""
     return Matrix(x).norm()
 
 
 def normalize(v: object) -> Operand:
-    """The vector divided by its length."""
+    """The vector v divided by its length."""
     return Matrix(v).normalized()
 
 

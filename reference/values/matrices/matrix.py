@@ -77,7 +77,7 @@ class Matrix(Linear, Swizzles, Access):
         return f"{type(self).__name__}({self.to_list()}{typed_as})"
 
     def to_numpy(self) -> Operand:
-        """The elements as a numpy array of the same shape."""
+        """The elements as a numpy array of the same shape; AdstackTypeError in kernels, where they are not known."""
         if any(is_expr(e) for e in self.entries):
             raise AdstackTypeError("the elements are not known while compiling", do="call to_numpy outside of kernels")
         return np.asarray(self.to_list(), None if self._dtype is None else self._dtype.numpy)
@@ -97,7 +97,10 @@ class Matrix(Linear, Swizzles, Access):
 
     @staticmethod
     def diag(dim: int, val: object) -> Operand:
-        """A square matrix with `val` (a scalar, or one per row) on the diagonal and 0 elsewhere."""
+        """A square matrix of `dim` rows with `val` (a scalar, or one per row) on the diagonal and 0 elsewhere.
+
+        AdstackTypeError if there is not one value for each row.
+        """
         dim = size("the size of a matrix", dim)
         values = as_list(val) or [val] * dim
         if len(values) != dim:
@@ -111,7 +114,7 @@ class Matrix(Linear, Swizzles, Access):
 
     @staticmethod
     def filled(value: object, dt: object, n: int, m: int | None = None) -> Operand:
-        """A vector of n elements, or a matrix of n rows and m columns, all `value`."""
+        """A vector of n elements, or a matrix of n rows and m columns, all `value`, converted to the type `dt`."""
         columns = 1 if m is None else size("m", m)
         entries, dtype = typed([value] * (size("n", n) * columns), dt)
         shape = (n,) if m is None else (n, m)
@@ -119,17 +122,20 @@ class Matrix(Linear, Swizzles, Access):
 
     @staticmethod
     def zero(dt: object, n: int, m: int | None = None) -> Operand:
-        """A vector of n zeros, or a matrix of n rows and m columns of zeros."""
+        """A vector of n zeros, or a matrix of n rows and m columns of zeros, of the type `dt`."""
         return Matrix.filled(0, dt, n, m)
 
     @staticmethod
     def one(dt: object, n: int, m: int | None = None) -> Operand:
-        """A vector of n ones, or a matrix of n rows and m columns of ones."""
+        """A vector of n ones, or a matrix of n rows and m columns of ones, of the type `dt`."""
         return Matrix.filled(1, dt, n, m)
 
     @staticmethod
     def unit(n: int, i: int, dt: object = None) -> Operand:
-        """The vector of n elements that is 1 at i and 0 elsewhere; of type i32 or as `dt` says."""
+        """The vector of n elements that is 1 at i, counted from 0, and 0 elsewhere; of type i32 or as `dt` says.
+
+        AdstackTypeError if there is no such element.
+        """
         n = size("n", n)
         if not 0 <= i < n:
             raise AdstackTypeError(f"there is no axis {i} in {n} dimensions", do=f"use 0 to {n - 1}")
@@ -137,19 +143,19 @@ class Matrix(Linear, Swizzles, Access):
 
     @staticmethod
     def field(n: int, m: int, dtype: object, shape: object = None, **options: object) -> Operand:
-        """A field of n x m matrices; options as for `field`."""
+        """A field of n x m matrices with elements of a scalar type; `shape` and options as for `field`."""
         return factories().make_field(dtype, element_shape=(size("n", n), size("m", m)), shape=shape, **options)
 
     @staticmethod
     def ndarray(
         n: int, m: int, dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False
     ) -> Operand:
-        """An ndarray of n x m matrices."""
+        """An ndarray of n x m matrices with elements of a scalar type; the other arguments as for `ndarray`."""
         return factories().make_ndarray(dtype, shape, (size("n", n), size("m", m)), needs_grad, needs_dual)
 
     @staticmethod
     def tensor(n: int, m: int, dtype: object, shape: object, **options: object) -> Operand:
-        """A tensor of n x m matrices; options as for `tensor`."""
+        """A tensor of n x m matrices with elements of a scalar type; `shape` and options as for `tensor`."""
         return factories().tensor(matrix(n, m, dtype), shape, **options)
 
 
@@ -165,19 +171,19 @@ class Vector(Matrix):
 
     @staticmethod
     def field(n: int, dtype: object, shape: object = None, **options: object) -> Operand:  # type: ignore[override]
-        """A field of vectors of n components; options as for `field`."""
+        """A field of vectors of n components of a scalar type; `shape` and options as for `field`."""
         return factories().make_field(dtype, element_shape=(size("n", n),), shape=shape, **options)
 
     @staticmethod
     def ndarray(  # type: ignore[override]
         n: int, dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False
     ) -> Operand:
-        """An ndarray of vectors of n components."""
+        """An ndarray of vectors of n components of a scalar type; the other arguments as for `ndarray`."""
         return factories().make_ndarray(dtype, shape, (size("n", n),), needs_grad, needs_dual)
 
     @staticmethod
     def tensor(n: int, dtype: object, shape: object, **options: object) -> Operand:  # type: ignore[override]
-        """A tensor of vectors of n components; options as for `tensor`."""
+        """A tensor of vectors of n components of a scalar type; `shape` and options as for `tensor`."""
         return factories().tensor(vector(n, dtype), shape, **options)
 
 

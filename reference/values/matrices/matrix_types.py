@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from ...absent import with_absent
 from ...errors import AdstackTypeError
 from ...ir import types as ir
 from ...ir.types import DType
@@ -17,6 +19,7 @@ from ..specs import MatrixSpec
 __all__ = ["MatrixType", "matrix", "vector"]
 
 
+@with_absent("a vector or matrix type")
 @dataclass(frozen=True)
 class MatrixType:
     """The type of vectors or matrices of one shape and element type: an annotation, and a constructor.
@@ -29,14 +32,17 @@ class MatrixType:
 
     @property
     def n(self) -> int:
+        """How many rows, or components of a vector."""
         return self.shape[0]
 
     @property
     def m(self) -> int:
+        """How many columns; 1 of a vector."""
         return self.shape[1] if len(self.shape) == 2 else 1
 
     @property
     def ndim(self) -> int:
+        """1 of vectors, 2 of matrices."""
         return len(self.shape)
 
     def __call__(self, *values: object) -> Operand:
@@ -52,22 +58,25 @@ class MatrixType:
         return Elements.over(entries, self.shape, dtype)
 
     def cast(self, value: object) -> Operand:
-        """A vector, matrix or nested list of exactly this shape, converted to this type; a scalar fills it."""
+        """A vector, matrix or nested list of exactly this shape, converted to this type; a scalar fills it.
+
+        AdstackTypeError if `value` has another shape.
+        """
         converted = Elements.kinds[2](value) if as_list(value) is not None else self(value)
         if converted.shape != self.shape:
             raise AdstackTypeError(f"{describe(converted)} is no {self!r}", do="make the shapes equal")
         return converted.cast(self.dtype)
 
     def spec(self, default_fp: DType = ir.f32, default_ip: DType = ir.i32) -> MatrixSpec:
-        """What the frontend is told of a parameter with this annotation."""
+        """What the frontend is told of a parameter with this annotation, where float and int mean the default types."""
         return MatrixSpec(resolve(self.dtype, default_fp, default_ip), self.shape)
 
     def field(self, shape: object = None, **options: object) -> Operand:
-        """A field of elements of this type."""
+        """A field of elements of this type; `shape` and options as for `field`."""
         return factories().make_field(self.dtype, element_shape=self.shape, shape=shape, **options)
 
     def ndarray(self, shape: object, needs_grad: bool = False, needs_dual: bool = False) -> Operand:
-        """An ndarray of elements of this type."""
+        """An ndarray of elements of this type; the arguments as for `ndarray`."""
         return factories().make_ndarray(self.dtype, shape, self.shape, needs_grad, needs_dual)
 
     def __repr__(self) -> str:
@@ -85,11 +94,19 @@ def _flat(value: object) -> list[Operand]:
     return [e for item in items for e in _flat(item)]
 
 
+if TYPE_CHECKING:
+
+    class MatrixValue(Any):  # type: ignore[misc]
+        """`qd.math.vec3` for type checkers: the annotation of a vector or matrix, and what makes one."""
+
+        def __init__(self, *values: object) -> None: ...
+
+
 def vector(n: int, dtype: object) -> MatrixType:
-    """The type of vectors of n components."""
+    """The type of vectors of n components of a scalar type `dtype`."""
     return MatrixType((size("n", n),), dtype_of(dtype))
 
 
 def matrix(n: int, m: int, dtype: object) -> MatrixType:
-    """The type of matrices of n rows and m columns."""
+    """The type of matrices of n rows and m columns, with elements of a scalar type `dtype`."""
     return MatrixType((size("n", n), size("m", m)), dtype_of(dtype))

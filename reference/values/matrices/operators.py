@@ -17,7 +17,10 @@ def dot_entries(left: list[Operand], right: list[Operand]) -> Operand:
 
 
 def matmul(left: Operand, right: Operand) -> Operand:
-    """`left @ right`: a vector on the left is a row, one on the right a column, and two give their inner product."""
+    """`left @ right`: a vector on the left is a row, one on the right a column, and two give their inner product.
+
+    AdstackTypeError if the shapes do not fit.
+    """
     left, right = as_elements(left), as_elements(right)
     both = isinstance(left, Elements) and isinstance(right, Elements)
     if not both or (left.n if left.is_vector else left.m) != right.n:

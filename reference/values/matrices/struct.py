@@ -12,6 +12,7 @@ import types as python_types
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import TypeVar
 
+from ...absent import missing
 from ...errors import AdstackCompilationError, AdstackTypeError
 from ...ir.types import DType
 from ..elements import Elements
@@ -102,14 +103,14 @@ class StructType:
         return StructSpec(self, tuple((k, of(t)) for k, t in self.members.items()))
 
     def field(self, shape: object = None, **options: object) -> Operand:
-        """A field of structs of this type."""
+        """A field of structs of this type, as `field` makes it; AdstackTypeError if the type has no members."""
         if not self.members:
             raise AdstackTypeError(f"{self!r} has no members, so that a field of it would hold nothing")
         return factories().struct_field(self, shape, **options)
 
     def __getattr__(self, name: str) -> Operand:
         if name not in self.__dict__.get("methods", {}):
-            raise AttributeError(f"a struct type has no attribute '{name}'")
+            raise missing("a struct type", name, dir(self))
         return self.function(name)
 
     def function(self, name: str, owner: object = None) -> Operand:
@@ -205,7 +206,7 @@ class Struct:
 
     @staticmethod
     def field(members: dict[str, Operand], shape: object = None, **options: object) -> Operand:
-        """A field of structs with these members."""
+        """A field of structs with these members, name -> type; `shape` and options as for `field`."""
         return StructType(members).field(shape, **options)
 
     @property
@@ -240,7 +241,7 @@ class Struct:
         return Struct.over({k: _copied(v) for k, v in members_of(self).items()}, self._type)
 
     def assign(self, value: object) -> None:
-        """Set every member to that of a struct or dict with the same names."""
+        """Set every member to that of a struct or dict; AdstackTypeError if `value` has not the same names."""
         members = members_of(value) if isinstance(value, (Struct, dict)) else None
         if members is None or set(members) != set(self._members):
             names = ", ".join(members) if members is not None else f"a {type(value).__name__}"

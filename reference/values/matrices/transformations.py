@@ -25,12 +25,12 @@ def eye(n: int) -> Operand:
 
 
 def vdir(ang: object) -> Operand:
-    """The unit vector at an angle from the x axis."""
+    """The unit vector at an angle `ang`, in radians, from the x axis."""
     return Matrix([cos(ang), sin(ang)])
 
 
 def rotation2d(ang: object) -> Operand:
-    """The 2x2 matrix that turns by an angle counterclockwise."""
+    """The 2x2 matrix that turns by an angle `ang`, in radians, counterclockwise."""
     c, s = cos(ang), sin(ang)
     return Matrix([[c, -s], [s, c]])
 
@@ -41,7 +41,7 @@ def translate(dx: object, dy: object, dz: object) -> Operand:
 
 
 def scale(sx: object, sy: object, sz: object) -> Operand:
-    """The 4x4 matrix that stretches the axes."""
+    """The 4x4 matrix that stretches the axes by sx, sy and sz."""
     return Matrix.diag(4, [sx, sy, sz, 1.0])
 
 
@@ -60,7 +60,10 @@ def _about(axis: Operand, angle: Operand) -> Operand:
 
 
 def rot_by_axis(axis: object, ang: object) -> Operand:
-    """The 4x4 matrix that turns row vectors by an angle about an axis of any length."""
+    """The 4x4 matrix that turns row vectors by an angle `ang`, in radians, about an axis of any length.
+
+    AdstackTypeError if the axis is no vector of 3 components.
+    """
     about = vector_operand("rot_by_axis", axis)
     if about.n != 3:
         raise AdstackTypeError("an axis of rotation is a 3-vector", note=f"got {describe(about)}")

@@ -1,18 +1,22 @@
 """The rows in the kernel language: `python language.py MODULE ARCH`, for any module that speaks it.
 
 Reads one request a line from standard input, `{"row": ..., "kind": ..., "calls": ..., "cache": ..., "size": ...}`, and
-answers each with a line, `{"wall": seconds per call, "cpu": the same of processor time}` or `{"error": why}`. The row
-"about" asks who answers. Rows with a size are iterations of a program of `conformance/programs`; of the first
-one there is an "outcome" too: the loss, and the size of each gradient. Rows "adjoint-NAME" are works of
-`asv_benchmarks/benchmarks/adjoint_kernels.py`, forward; with "-both" behind it, forward and in reverse.
+answers each with a line, `{"wall": seconds per call, "cpu": the same of processor time}` or `{"error": why}`. Without
+calls, so many are timed together as take 5 ms. The row "about" asks who answers. Rows with a size are iterations of a
+program of `conformance/programs`; of the first one there is an "outcome" too: the loss, and the size of each gradient.
+Rows "adjoint-NAME" are works of `asv_benchmarks/benchmarks/adjoint_kernels.py`, forward; with "-both" behind it, also
+in reverse. With a "target", FILE:KERNEL, and "arguments" a row is of a user's kernel, whose file finds this module
+where it imports adstack.
 The first request for a row prepares it and makes as many calls, untimed; of rows of the kind "cold" it is the first
 call that is timed.
 """
 # Annotations are values here: not every compiler of the language finds the names in their texts.
 
+import functools
 import importlib
 import importlib.util
 import json
+import operator
 import os
 import platform
 import sys
@@ -20,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -38,6 +42,8 @@ MANY_THREADS = 1024
 MANY_GRADIENT = "gradient-many-"
 ADJOINT = "adjoint-"
 BOTH = "-both"
+USERS = ("target", "arguments")
+SAMPLE = 5e-3  # seconds that are timed together where a request does not say how many calls are
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "conformance" / "harness" / "programs.py"
 ADJOINTS = ROOT / "asv_benchmarks" / "benchmarks" / "adjoint_kernels.py"
@@ -53,8 +59,8 @@ def _nop(qd: Language) -> Work:
     return store
 
 
-def _args(qd: Language) -> Work:
-    array = qd.ndarray(qd.f32, shape=(16,))
+def _args(qd: Language, array: object = None) -> Work:
+    array = qd.ndarray(qd.f32, shape=(16,)) if array is None else array
 
     @qd.kernel
     def store(a: qd.types.ndarray(dtype=qd.f32, ndim=1), s: qd.f32):
@@ -111,11 +117,11 @@ def _tape(qd: Language) -> Work:
     return taped
 
 
-def _recurrence(qd: Language, **options: bool) -> Work:
-    x, y = qd.field(qd.f32, shape=THREADS, **options), qd.field(qd.f32, shape=(), **options)
+def _recurrence(qd: Language, threads: int = THREADS, steps: int = STEPS, **options: bool) -> Work:
+    x, y = qd.field(qd.f32, shape=threads, **options), qd.field(qd.f32, shape=(), **options)
     n = qd.field(qd.i32, shape=())
-    x.from_numpy(np.linspace(0.0, 1.0, THREADS).astype(np.float32))
-    n[None] = STEPS
+    x.from_numpy(np.linspace(0.0, 1.0, threads).astype(np.float32))
+    n[None] = steps
 
     @qd.kernel
     def forward():
@@ -133,8 +139,7 @@ def _gradient(qd: Language, forward: Language, out: Language) -> Work:
     forward()
     out.grad.fill(1.0)
     qd.sync()
-    gradient: Work = forward.grad
-    return gradient
+    return cast(Work, forward.grad)
 
 
 def _gather(qd: Language) -> Work:
@@ -194,12 +199,10 @@ def _many(qd: Language, count: int, **options: bool) -> Work:
     start = "\n".join(f"            v{k} = x[i] + {k}.0" for k in range(count))
     steps = "\n".join(f"                v{k} = qd.sin(v{k}) * 0.9 + v{(k + 1) % count} * 0.1" for k in range(count))
     total = " + ".join(f"v{k}" for k in range(min(count, 64)))
-    folder = tempfile.mkdtemp(prefix="many")
-    path = Path(folder, f"many{count}.py")
+    path = Path(tempfile.mkdtemp(prefix="many"), f"many{count}.py")
     path.write_text(MANY.format(threads=MANY_THREADS, start=start, steps=steps, total=total))
     forward, y = _module(path).make(qd, options)
-    work: Work = _gradient(qd, forward, y) if options else forward
-    return work
+    return cast(Work, _gradient(qd, forward, y) if options else forward)
 
 
 def _module(path: Path) -> Any:
@@ -221,11 +224,11 @@ def _adjoint(qd: Language, name: str) -> Work:
     sys.path.insert(0, str(ADJOINTS.parents[1]))
     make, size = importlib.import_module("benchmarks.adjoint_kernels").WORKS[name.removesuffix(BOTH)]
     work = make(qd, size)
-    work.seed()
     forward: Work = work.forward
 
     def both() -> None:
         forward()
+        work.seed()  # the last reverse pass has set the gradient of what it overwrites to 0
         work.reverse()
 
     return both if name.endswith(BOTH) else forward
@@ -248,14 +251,46 @@ class Iteration:
         return {"loss": self.loss, **{name: float(np.linalg.norm(one)) for name, one in gradients.items()}}
 
 
-def prepare(qd: Language, row: str, size: str = "") -> Work:
+class UserGradient:
+    """The gradient of a user's kernel, of which there has been a call."""
+
+    def __init__(self, kernel: Any, given: tuple[Any, ...]) -> None:
+        self.gradient, self.given = kernel.grad, given
+        kernel(*given)
+
+    def __call__(self) -> None:
+        self.gradient(*self.given)
+
+    def outcome(self) -> dict[str, float]:
+        """What is kept, if the language tells: how many adstacks, and their bytes per thread."""
+        if not hasattr(self.gradient, "adstack_report"):
+            return {}
+        report = self.gradient.adstack_report(*self.given)
+        return {"adstacks": len(report), "bytes per thread": sum(task.stride for task in report.tasks)}
+
+
+def user_work(qd: Language, row: str, target: str, arguments: str) -> Work:
+    """A call or the gradient of `FILE:KERNEL`; the arguments are expressions in terms of the program's names."""
+    path, _, name = target.rpartition(":")
+    sys.modules["adstack"] = qd
+    sys.path.insert(0, str(Path(path).parent))
+    kernel = operator.attrgetter(name)(program := _module(Path(path)))
+    values = eval(f"({arguments},)" if arguments.strip() else "()", vars(program))
+    if row.endswith("gradient"):
+        gradient = UserGradient(kernel, values)
+        return gradient if row.startswith("first") else functools.partial(gradient.gradient, *values)
+    return functools.partial(kernel, *values) if values else kernel
+
+
+def prepare(qd: Language, row: str, size: str = "", target: str | None = None, arguments: str | None = None) -> Work:
     """The work of a row; KeyError if there is no such row."""
+    if target:
+        return user_work(qd, row, target, arguments or "")
     if size:
         return Iteration(qd, row.rpartition("program-")[2], size)
-    if row.startswith("many"):
-        return _many(qd, int(row.removeprefix("many")))
-    if row.startswith(MANY_GRADIENT):
-        return _many(qd, int(row.removeprefix(MANY_GRADIENT)), needs_grad=True)
+    if row.startswith(("many", MANY_GRADIENT)):
+        is_gradient = {"needs_grad": True} if row.startswith(MANY_GRADIENT) else {}
+        return _many(qd, int(row.removeprefix(MANY_GRADIENT).removeprefix("many")), **is_gradient)
     if row.startswith(ADJOINT):
         return _adjoint(qd, row.removeprefix(ADJOINT))
     return ROWS[row](qd)
@@ -266,6 +301,8 @@ ROWS: dict[str, Callable[[Language], Work]] = {
     "args": _args,
     "nop-reverse": _nop_reverse,
     "args-reverse": _args_reverse,
+    "args-torch": lambda qd: _args(qd, importlib.import_module("torch").zeros(16)),
+    "adstack-reverse": lambda qd: _recurrence(qd, threads=1, steps=8, needs_grad=True),
     "tape": _tape,
     "recurrence": _recurrence,
     "recurrence-reverse": lambda qd: _recurrence(qd, needs_grad=True),
@@ -288,6 +325,14 @@ def timed(work: Work, sync: Work, calls: int) -> dict[str, float]:
     return {"wall": (time.perf_counter() - wall) / calls, "cpu": (time.process_time() - cpu) / calls}
 
 
+def enough(work: Work, sync: Work) -> int:
+    """How many calls take 5 ms together, rounded up to a power of two; they have run when this returns."""
+    calls = 1
+    while timed(work, sync, calls)["wall"] * calls < SAMPLE:
+        calls *= 2
+    return calls
+
+
 class Runner:
     """One implementation, opened at the first request that needs it."""
 
@@ -295,22 +340,30 @@ class Runner:
         self.name, self.arch = module, arch
         self.qd = importlib.import_module(module)
         self.ready: dict[str, Work] = {}
+        self.calls: dict[str, int] = {}
 
     def answer(self, request: Record) -> Record:
         row = request["row"]
         if row == "about":
             return self.about()
         if not self.ready:
-            self.qd.init(arch=getattr(self.qd, self.arch), **self.options(request.get("cache") or ""))
+            self.start(request.get("cache") or "")
         cold = request["kind"] == "cold"
         if row not in self.ready:
-            self.ready[row] = prepare(self.qd, row, request.get("size", ""))
+            self.ready[row] = prepare(self.qd, row, request.get("size", ""), *map(request.get, USERS))
             self.qd.sync()
+            self.calls[row] = request["calls"] or (1 if cold else enough(self.ready[row], self.qd.sync))
             if not cold:
-                timed(self.ready[row], self.qd.sync, request["calls"])
+                timed(self.ready[row], self.qd.sync, self.calls[row])
         work = self.ready[row]
-        times = timed(work, self.qd.sync, request["calls"])
-        return {**times, "outcome": work.outcome()} if cold and isinstance(work, Iteration) else times
+        times = timed(work, self.qd.sync, self.calls[row])
+        return {**times, "outcome": work.outcome()} if cold and isinstance(work, (Iteration, UserGradient)) else times
+
+    def start(self, cache: str) -> None:
+        """Open the arch; whatever a user's program asks of `init` later is opened on the same one."""
+        init, own = self.qd.init, {"arch": getattr(self.qd, self.arch), **self.options(cache)}
+        init(**own)
+        self.qd.init = lambda arch=None, **options: init(**{**options, **own})
 
     def about(self) -> Record:
         version = self.qd.__version__
@@ -320,12 +373,12 @@ class Runner:
     def options(self, cache: str) -> Record:
         """Compiled kernels are kept only in the folder `cache`, if there is one."""
         os.environ["ADSTACK_CACHE_DIR"] = cache or tempfile.mkdtemp()
-        found: Record = {"offline_cache": bool(cache)}
+        options: Record = {"offline_cache": bool(cache)}
         if cache and self.name != "adstack":
-            found["offline_cache_file_path"] = cache
+            options["offline_cache_file_path"] = cache
         if self.name == "quadrants":
-            found["ad_stack_experimental_enabled"] = True  # loops of dynamic length have no gradient otherwise
-        return found
+            options["ad_stack_experimental_enabled"] = True  # loops of dynamic length have no gradient otherwise
+        return options
 
 
 def main() -> None:

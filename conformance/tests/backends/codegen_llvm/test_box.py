@@ -82,8 +82,8 @@ def loop(body: str, n: str = "const 9", m: str = "const 71", params: str = "") -
 def memory(n: int, m: int) -> dict[str, np.ndarray]:
     random = np.random.default_rng(n * m)
     shapes = {"x": (n, m), "y": (n, m), "r": n, "c": m}
-    found = {name: random.integers(-9, m, shape).astype(np.int32) for name, shape in shapes.items()}
-    return {**found, "f": np.zeros((n, m), np.float32)}
+    arrays = {name: random.integers(-9, m, shape).astype(np.int32) for name, shape in shapes.items()}
+    return {**arrays, "f": np.zeros((n, m), np.float32)}
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -127,7 +127,8 @@ def test_three_axes_have_rows_too():
 
 
 def in_rows(text: str, lanes: int) -> bool:
-    return stays_in_rows(*task_of(text), lanes, Analyses())
+    (task,) = tasks_of(text).tasks
+    return stays_in_rows(task.body, lanes, Analyses())
 
 
 def task_of(text: str) -> tuple[Op, list[Op]]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from cpu_kit import agree_on, compiled, tasks_of
 from interpreter_kit import parallel, serial
 
 from adstack import interpreter
+from adstack.backends.codegen_llvm.tasks import emit_program
 from adstack.errors import AdstackAssertionError, AdstackError, AdstackOutOfBoundsError
+from adstack.ir.structure import Program
+from adstack.transforms.memory.guard import guard
 
 LANES = (1, 8, 64)
 
@@ -88,7 +93,7 @@ def test_all_indices_of_an_iteration_are_told():
 def test_an_index_outside_a_local_array():
     body = "%a = array.alloc : array<i32, 3>\n%r = array.load %a, %i : i32\narray.store %a, %r, %i"
     said = complains(parallel(body, 70))
-    assert "a local array at (3), outside its extents (3), in iteration (3)" in said
+    assert "a local array (a) at (3), outside its extents (3), in iteration (3)" in said
 
 
 TRAPS = [
@@ -216,3 +221,45 @@ def test_an_assert_of_a_kernel_is_an_assertion_error():
     with pytest.raises(AssertionError, match="3 is too much") as caught:
         check(4)
     assert isinstance(caught.value, AdstackAssertionError)
+
+
+LOOKED_UP = """%j = load @y[%i] : i32
+%b = lt %i, %i2 : u1
+if %b {
+  %v = load @x[%j] : i32
+  store @y[%i], %v
+  yield
+} else {
+  yield
+}
+%w = load @x[%j] : i32
+store @z[%i], %w"""
+
+
+def guarded_tasks() -> Program:
+    places = "\n".join([X, "place @y : i32[?] ndarray", "place @z : i32[?] ndarray"])
+    program = tasks_of(parallel("%i2 = const 2 : i32\n" + LOOKED_UP, 300, places))
+    for task in program.tasks:
+        guard(task.body)
+    return program
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8, 128])
+def test_a_launch_without_checks_goes_on_and_tells_of_the_first_access_outside(lanes):
+    y = np.zeros(300, np.int32)
+    y[[67, 68, 250]] = 11, -4, 10
+    memory = {"x": np.full(10, 5, np.int32), "y": y, "z": np.zeros(300, np.int32)}
+    launch = compiled(guarded_tasks(), lanes, threads=1)
+    assert "ndarray x at (11), outside its extents (10), in iteration (67)" in message(lambda: launch(memory))
+    assert np.flatnonzero(memory["z"] != 5).tolist() == [67, 68, 250]
+    y[2:] = 0
+    launch(memory)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_what_is_outside_is_told_when_the_task_ends_and_calls_nothing_before(lanes):
+    """Around a call, in however unlikely a branch, all registers would be saved."""
+    text = emit_program(guarded_tasks(), [lanes]).text
+    loop, _, end = text[text.index("define void") :].partition("\nfinish:")
+    assert "call void" not in loop.replace("call void @llvm.", "")
+    assert len(re.findall(r"call void %\w+\(ptr %errors", end)) == 1

@@ -97,9 +97,9 @@ def test_outer_loops_ask_more_often_and_short_ones_never(loop, spans):
 
 
 def test_a_kernel_without_loops_does_not_look_whether_it_was_told_to_end():
-    found = []
+    looks = []
     for body in ("store @n[], %zero", FOR.format("a", "t", WORK)):
         program = tasks_of(serial(f"%t = load @n[] : i32\n%zero = const 0 : i32\n{body}\nreturn", places=PLACE))
         text = emit_module(program, debug=False, lanes=0, vector_bytes=64).text
-        found.append("load atomic i64, ptr %stop" in text)
-    assert found == [False, True]
+        looks.append("load atomic i64, ptr %stop" in text)
+    assert looks == [False, True]

@@ -51,13 +51,13 @@ def test_a_store_waits_where_nothing_behind_it_touches_its_memory(text, late):
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "read in the loop"])
 def test_what_is_in_memory_in_the_end_is_the_same(name):
-    given = {
+    inputs = {
         "x": np.linspace(-1, 1, N).astype(np.float32),
         "y": np.linspace(0, 2, N).astype(np.float32),
         "z": np.zeros(N, np.float32),
         "n": (np.arange(N) % 5).astype(np.int32),
     }
-    agree_on(CASES[name][0], [(given, ())])
+    agree_on(CASES[name][0], [(inputs, ())])
 
 
 def test_it_comes_behind_the_loop():

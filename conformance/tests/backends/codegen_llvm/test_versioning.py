@@ -84,10 +84,10 @@ def test_whenever_something_rare_comes_the_result_is_right(body, index):
 
 
 def test_a_loop_that_begins_with_something_rare_is_right_too():
-    given = buffers(0, 12, None)
-    given["x"][2:4] = 1e30
-    given["x"][5] = np.inf
-    agree_on(loop(PLAIN), [(given, ())])
+    inputs = buffers(0, 12, None)
+    inputs["x"][2:4] = 1e30
+    inputs["x"][5] = np.inf
+    agree_on(loop(PLAIN), [(inputs, ())])
 
 
 def the_loop(text: str):
@@ -107,8 +107,8 @@ def the_loop(text: str):
     ],
 )
 def test_a_turn_does_nothing_in_doubt_that_could_not_be_undone(body, turns, look):
-    found = fast_loop(the_loop(loop(body)), ())
-    assert (found and found.unroll, found and found.check) == (turns, look)
+    fast = fast_loop(the_loop(loop(body)), ())
+    assert (fast and fast.unroll, fast and fast.check) == (turns, look)
 
 
 def test_a_load_behind_a_doubtful_condition_waits():
@@ -116,9 +116,9 @@ def test_a_load_behind_a_doubtful_condition_waits():
         "%s = call @sin.f32 %v : f32\n%p = gt %s, %v : u1\n"
         "%w = if %p -> (f32) {\n%g = load @f[%k] : f32\nyield %g\n} else {\nyield %s\n}"
     )
-    found = fast_loop(the_loop(loop(inside)), ())
-    assert found is not None
-    assert (found.unroll, found.check) == (1, 1)
+    fast = fast_loop(the_loop(loop(inside)), ())
+    assert fast is not None
+    assert (fast.unroll, fast.check) == (1, 1)
 
 
 def test_functions_go_far_that_have_one_long_side():

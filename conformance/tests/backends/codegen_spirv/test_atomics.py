@@ -35,8 +35,8 @@ def test_sums_and_old_values_are_the_interpreters(traits):
 
 
 def test_memory_adds_where_it_can():
-    for large, found in ((True, True), (False, False)):
+    for large, native in ((True, True), (False, False)):
         traits = dataclasses.replace(STRICT, float_add=False, float_add_large=large)
         (shader,) = emit_program(tasks_of(ADD), traits).shaders
-        assert ("AtomicFAddEXT" in listing(shader.words)) is found
+        assert ("AtomicFAddEXT" in listing(shader.words)) is native
         assert "AtomicCompareExchange" in listing(shader.words)

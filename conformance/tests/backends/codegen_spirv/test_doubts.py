@@ -36,9 +36,9 @@ def arguments(least, most):
     low, high = math.log2(least), math.log2(min(most, 2.0**127))
     anywhere = np.exp2(rng.uniform(low, high, 200_000)).astype(np.float32)
     powers = np.append(np.float32(2) ** np.arange(low, high + 1, dtype=np.float32), np.float32(most))
-    found = np.concatenate([around_quarters(), anywhere, powers, np.nextafter(powers, np.float32(0))])
-    found = found[(found >= least) & (found <= most)]
-    return np.concatenate([found, -found, np.array([0.0, -0.0], np.float32)])
+    points = np.concatenate([around_quarters(), anywhere, powers, np.nextafter(powers, np.float32(0))])
+    points = points[(points >= least) & (points <= most)]
+    return np.concatenate([points, -points, np.array([0.0, -0.0], np.float32)])
 
 
 def variants(name):
@@ -82,8 +82,8 @@ def edges():
     some = [np.float32(x) for x in (2.0**-28, 2.0**-29, 2.0**-126, 2.0**-149, 2.0**17, math.inf, math.nan, 0.0, 1e30)]
     beside = [np.nextafter(x, np.float32(to)) for x in some for to in (0, np.inf)]
     anywhere = rng.integers(0, 1 << 32, 4000, dtype=np.uint64).astype(np.uint32).view(np.float32)
-    found = np.concatenate([np.array(some + beside, np.float32), anywhere, around_quarters()[::61]])
-    return np.concatenate([found, -found])
+    points = np.concatenate([np.array(some + beside, np.float32), anywhere, around_quarters()[::61]])
+    return np.concatenate([points, -points])
 
 
 @pytest.mark.parametrize("traits", [{}, WITHOUT], ids=["as-it-is", "without"])
@@ -125,7 +125,7 @@ def test_what_is_rare_is_left_out_of_quick_functions():
 def test_only_devices_without_multiply_adds_take_variants_for_them():
     often = "%s0 = load @a[%i] : f32\n" + "".join(f"%s{k + 1} = call @sin.f32 %s{k} : f32\n" for k in range(13))
     often += "store @b[%i], %s13"
-    wide, plain, whole = (emitted(traits, often).count(Op.FConvert) for traits in (WITHOUT, NORMAL, {}))
+    wide, plain, default = (emitted(traits, often).count(Op.FConvert) for traits in (WITHOUT, NORMAL, {}))
     assert wide > 0
     assert plain > wide  # its multiply-adds are done again in f64 where they may be wrong
-    assert whole == 0
+    assert default == 0

@@ -61,8 +61,8 @@ def test_what_a_thread_begins_with_changes_nothing(kind, want):
     places = "place @x : f32[300] field\nplace @s : f32[1] field"
     value = np.float32(-0.0) if kind == "add" else np.float32(2.5)
     start = -0.0 if kind == "add" else np.nan
-    given = {"x": np.full(N, value, np.float32), "s": np.array([start], np.float32)}
-    (left,) = agree_on(parallel(body, N, places), [(given, ())])
+    inputs = {"x": np.full(N, value, np.float32), "s": np.array([start], np.float32)}
+    (left,) = agree_on(parallel(body, N, places), [(inputs, ())])
     assert left[1]["s"].tobytes() == np.float32(want).tobytes()
 
 
@@ -82,23 +82,23 @@ def test_threads_side_by_side_combine_what_they_have(kind, dtype, everyone):
     x = rng.integers(0, 1000, N).astype(by_name(dtype).numpy)
     chosen = np.ones(N, np.bool_) if everyone else rng.random(N) < 0.02
     agree_on(parallel(body, N, places), [({"x": x, "n": chosen, "s": np.array([129], x.dtype)}, ())])
-    for traits, found in ((STRICT, 1), (POOR, 0)):
+    for traits, expected in ((STRICT, 1), (POOR, 0)):
         (shader,) = emit_program(tasks_of(parallel(body, N, places)), traits).shaders
-        assert [op for op, _ in instructions(shader.words)].count(subgroups.TOGETHER[kind, dtype]) == found
+        assert [op for op, _ in instructions(shader.words)].count(subgroups.TOGETHER[kind, dtype]) == expected
 
 
 def loops_of(body: str, places: str) -> int:
     """How many atomic instructions stand inside of loops."""
     (shader,) = emit_program(tasks_of(parallel(body, N, places))).shaders
-    inside, found, merges = 0, 0, []
+    inside, count, merges = 0, 0, []
     for op, operands in instructions(shader.words):
         if op is Op.LoopMerge:
             merges.append(operands[0])
         if op is Op.Label and operands[0] in merges:
             inside -= 1
         inside += op is Op.LoopMerge
-        found += inside > 0 and op in (Op.AtomicIAdd, Op.AtomicSMax)
-    return found
+        count += inside > 0 and op in (Op.AtomicIAdd, Op.AtomicSMax)
+    return count
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ def test_updates_by_all_threads_of_a_subgroup_are_combined(kind, dtype, conditio
     x = np.random.default_rng(7).integers(0, 50, N).astype(by_name(dtype).numpy)
     start, at = np.full((7, 2), 9, x.dtype), (np.arange(N, dtype=np.int32) // 3) % 7
     agree_on(source, [({"x": x, "s": start, "at": at}, ())])
-    found = [op for op, _ in instructions(emit_program(tasks_of(source), STRICT).shaders[0].words)]
+    opcodes = [op for op, _ in instructions(emit_program(tasks_of(source), STRICT).shaders[0].words)]
     expected = 0 if condition == "another element" else 2
-    assert found.count(subgroups.TOGETHER[kind, dtype]) == expected
+    assert opcodes.count(subgroups.TOGETHER[kind, dtype]) == expected
 
 
 def test_an_update_of_an_own_element_is_no_atomic_one_unless_arrays_may_be_one_memory():

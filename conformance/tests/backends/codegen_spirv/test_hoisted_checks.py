@@ -76,9 +76,9 @@ def loops(text: str):
 
 
 def test_affine_induction_variables_are_known():
-    _, found = loops(source(4))
+    _, ops = loops(source(4))
     steps = []
-    for loop in found:
+    for loop in ops:
         body = loop.regions[0]
         induction = Induction(body)
         steps.append([induction.step(op.operands[1]) for op in body.ops if op.name.startswith("stack.")])
@@ -86,11 +86,11 @@ def test_affine_induction_variables_are_known():
 
 
 def test_casts_of_narrower_integers_fit_in_32_bits():
-    body, found = loops(source(4))
-    known = values_in_32_bits(body)
-    assert known.issuperset(found[1].operands[:2])
+    body, ops = loops(source(4))
+    narrow = values_in_32_bits(body)
+    assert narrow.issuperset(ops[1].operands[:2])
     wide = [op.result for op in body.walk() if op.results and op.name in ("add", "sub")]
-    assert known.isdisjoint(wide)
+    assert narrow.isdisjoint(wide)
 
 
 @pytest.mark.parametrize("dtype", ["i32", "u16", "i8", "u32", "i64"])

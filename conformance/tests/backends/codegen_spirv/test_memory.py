@@ -30,7 +30,7 @@ COPY = parallel(
 
 def said(words, op):
     """The operands of every such instruction."""
-    return [operands for found, operands in instructions(words) if found is op]
+    return [operands for code, operands in instructions(words) if code is op]
 
 
 def decorated(words, decoration):
@@ -53,7 +53,7 @@ class TestByBinding:
 
     def test_what_may_be_the_same_memory_is_declared_so(self):
         words = self.shader().words
-        variables = {made for _, made, storage in said(words, Op.Variable) if storage == Storage.StorageBuffer}
+        variables = {id_ for _, id_, storage in said(words, Op.Variable) if storage == Storage.StorageBuffer}
         assert variables
         assert variables == decorated(words, Decoration.Aliased).keys()
         assert {number for (number,) in decorated(words, Decoration.Binding).values()} == {0, 1, 2, 3}
@@ -61,9 +61,9 @@ class TestByBinding:
 
     def test_arrays_have_no_gaps(self):
         words = self.shader().words
-        size = {made: bits // 8 for made, bits, *_ in said(words, Op.TypeInt) + said(words, Op.TypeFloat)}
+        size = {id_: bits // 8 for id_, bits, *_ in said(words, Op.TypeInt) + said(words, Op.TypeFloat)}
         arrays = dict(said(words, Op.TypeRuntimeArray))
-        assert {made: [size[element]] for made, element in arrays.items()} == decorated(words, Decoration.ArrayStride)
+        assert {id_: [size[element]] for id_, element in arrays.items()} == decorated(words, Decoration.ArrayStride)
 
     def test_one_buffer_holds_elements_of_several_types(self):
         m = Module(BOUND)
@@ -107,6 +107,6 @@ def test_elements_of_every_width_are_where_they_should(dtype):
 
 
 def test_both_ways_agree_on_the_same_program():
-    given = {"x": np.linspace(-3, 90, 5, dtype=np.float32), "y": np.zeros((5, 2)), "n": np.zeros(5, np.int8)}
-    left = [agree(COPY, {k: v.copy() for k, v in given.items()}, device=device) for device in (None, bound())]
+    inputs = {"x": np.linspace(-3, 90, 5, dtype=np.float32), "y": np.zeros((5, 2)), "n": np.zeros(5, np.int8)}
+    left = [agree(COPY, {k: v.copy() for k, v in inputs.items()}, device=device) for device in (None, bound())]
     assert str(left[0]) == str(left[1])

@@ -28,7 +28,7 @@ STRUCTURE = {"parallel_for", "yield", "return"}
 
 def test_every_operation_that_no_row_gives_a_meaning_to_has_a_handler():
     wanted = {name for name, row in TABLE.items() if row.meaning is None and not row.transcendental}
-    assert HANDLERS.keys() - EMITTERS.keys() == wanted - STRUCTURE
+    assert {row.name for row in HANDLERS} - EMITTERS.keys() == wanted - STRUCTURE
 
 
 # ---- control flow
@@ -95,8 +95,8 @@ def test_atomic_updates_of_one_element_are_all_there(kind, dtype, device):
     values = "%v, %v" if kind == "cas" else "%v"
     text = updates(kind, dtype).replace("], %v :", f"], {values} :")
     same = {"x": np.ones(131, by_name(dtype).numpy), "sum": numbers("add", dtype, 2)}
-    given = same if kind in ("xchg", "cas") else {"x": numbers(kind, dtype, 131), "sum": numbers(kind, dtype, 2)}
-    agree_on(text, [(given, [131])], device=device())
+    inputs = same if kind in ("xchg", "cas") else {"x": numbers(kind, dtype, 131), "sum": numbers(kind, dtype, 2)}
+    agree_on(text, [(inputs, [131])], device=device())
 
 
 @pytest.mark.parametrize("dtype", [t for t in ALL if not t.is_bool], ids=str)
@@ -139,8 +139,8 @@ def test_local_arrays_are_zeroed_whenever_they_are_made(dtype):
 @pytest.mark.parametrize("dtype", ALL, ids=str)
 def test_the_machine_does_what_the_definition_says(dtype, capacity):
     places = f"place @c : i32[?] field\nplace @y : {dtype}[?, 40] field"
-    known = f"const {capacity}" if capacity is not None else "load @c[%i]"
-    head = f"%c = {known} : i32\n%s = stack.alloca %c : stack<{dtype}>\n"
+    operand = f"const {capacity}" if capacity is not None else "load @c[%i]"
+    head = f"%c = {operand} : i32\n%s = stack.alloca %c : stack<{dtype}>\n"
     text = parallel(head + steps(Random(capacity or 7), dtype.name, 40), 6, places)
     agree_on(text, [(inputs(dtype, [40, 0, 1, -1, 3, 2]), ())])
 
@@ -174,24 +174,24 @@ def counted(dtype: str, capacity: int, lanes: int = 300) -> str:
 @BOTH_WAYS
 @pytest.mark.parametrize("dtype", [t for t in ALL if not t.is_bool], ids=str)
 def test_adstacks_in_the_heap_keep_what_every_thread_puts(dtype, device):
-    given = {"n": np.arange(300, dtype=np.int32) % 10, "y": np.zeros((300, 9), dtype.numpy)}
-    agree_on(counted(dtype.name, 9), [(given, ())], device=device())
+    inputs = {"n": np.arange(300, dtype=np.int32) % 10, "y": np.zeros((300, 9), dtype.numpy)}
+    agree_on(counted(dtype.name, 9), [(inputs, ())], device=device())
 
 
 @BOTH_WAYS
 @pytest.mark.parametrize("limit", [9 * 5 * 3, 9 * 5 * 100, 2000])
 def test_a_small_heap_makes_fewer_threads_run(limit, device):
     launch = compiled(counted("f32", 9), ad_stack_heap_limit=limit, device=device())
-    given = {"n": np.arange(300, dtype=np.int32) % 10, "y": np.zeros((300, 9), np.float32)}
-    launch(given)
-    want = np.where(np.arange(9) < given["n"][:, None], np.arange(9), 0)
-    assert (given["y"] == want).all()
+    inputs = {"n": np.arange(300, dtype=np.int32) % 10, "y": np.zeros((300, 9), np.float32)}
+    launch(inputs)
+    want = np.where(np.arange(9) < inputs["n"][:, None], np.arange(9), 0)
+    assert (inputs["y"] == want).all()
 
 
 def test_a_heap_without_room_for_one_thread_is_an_error():
-    given = {"n": np.ones(300, np.int32), "y": np.zeros((300, 9), np.float32)}
+    inputs = {"n": np.ones(300, np.int32), "y": np.zeros((300, 9), np.float32)}
     with pytest.raises(AdstackError, match=r"the adstacks of one thread of k\.0\.parallel take"):
-        compiled(counted("f32", 9), ad_stack_heap_limit=20)(given)
+        compiled(counted("f32", 9), ad_stack_heap_limit=20)(inputs)
 
 
 def test_an_overflow_is_raised_once_and_the_next_launch_is_clean():

@@ -21,8 +21,8 @@ def numbers(dtype: str) -> np.ndarray:
     """Halves, numbers beside whole ones, beside the first that have no fractions; zeros, infinities, NaN, the least."""
     kind = np.dtype({"f16": "f2", "f32": "f4", "f64": "f8"}[dtype])
     digits = np.finfo(kind).nmant
-    whole = np.array([0, 0.5, 1, 1.5, 2, 2.5, 3, 2.0 ** (digits - 1) + 0.5, 2.0**digits, 2.0 ** (digits + 1)], kind)
-    some = np.concatenate([whole, np.nextafter(whole, kind.type(np.inf)), np.nextafter(whole, kind.type(-np.inf))])
+    halves = np.array([0, 0.5, 1, 1.5, 2, 2.5, 3, 2.0 ** (digits - 1) + 0.5, 2.0**digits, 2.0 ** (digits + 1)], kind)
+    some = np.concatenate([halves, np.nextafter(halves, kind.type(np.inf)), np.nextafter(halves, kind.type(-np.inf))])
     rest = np.array([0.3, 51921665.4, np.inf, np.nan, np.finfo(kind).tiny, np.finfo(kind).max]).astype(kind)
     return np.concatenate([some, -some, rest, -rest])
 

@@ -91,8 +91,8 @@ def squares(executable: Executable, lengths: Any, opened: CpuBackend | None = No
 
 def use(executable: Executable, opened: CpuBackend | None = None) -> Any:
     """The heap of the only task that has one."""
-    (found,) = (opened or backend()).adstacks(executable)
-    return found
+    (usage,) = (opened or backend()).adstacks(executable)
+    return usage
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 8, 64])
@@ -108,9 +108,9 @@ def test_depths_and_lengths_may_change_from_launch_to_launch(lanes, limit, threa
 def test_a_lane_takes_what_its_slots_take_and_a_block_is_there_for_every_thread():
     executable = made(cpu_lanes=8, cpu_max_num_threads=2)
     squares(executable, [5] * 1000)
-    found = use(executable)
-    assert (found.capacities, found.stride, found.lanes, found.blocks) == ((5,), 60, 8, 2)
-    assert found.bytes == 2 * 8 * 64  # 480 bytes, to whole lines of the cache
+    usage = use(executable)
+    assert (usage.capacities, usage.stride, usage.lanes, usage.blocks) == ((5,), 60, 8, 2)
+    assert usage.bytes == 2 * 8 * 64  # 480 bytes, to whole lines of the cache
     squares(executable, [6, 5, 4])
     assert (use(executable).stride, use(executable).blocks) == (72, 1)
 
@@ -322,8 +322,8 @@ def test_gradients_do_not_depend_on_where_adstacks_are_or_how_many_lanes_have_ro
     held = launched(reverse_program(kernel), before)
     sized = sized_program(kernel).program
     for options in ({}, {"ad_stack_heap_limit": 8192}):
-        found = launched(sized, before, **options)
-        assert [name for name in held if held[name].tobytes() != found[name].tobytes()] == []
+        buffers = launched(sized, before, **options)
+        assert [name for name in held if held[name].tobytes() != buffers[name].tobytes()] == []
 
 
 def launched(program: Any, before: dict[str, Any], **options: Any) -> dict[str, Any]:

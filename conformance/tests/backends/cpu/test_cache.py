@@ -105,10 +105,10 @@ def test_another_processor_or_compiler_has_entries_of_its_own(folder, monkeypatc
 def test_a_damaged_entry_is_made_anew(folder, damage):
     launch(3)
     (path,) = files(folder)
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
+    content = path.read_bytes()
+    path.write_bytes(damage(content))
     assert launch(3) == 3
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == content
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):

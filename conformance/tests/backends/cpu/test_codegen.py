@@ -39,6 +39,23 @@ def test_wide_numbers_outside_of_loops_cost_no_lanes():
     assert lanes_of(narrow) > lanes_of(wide)
 
 
+def test_a_loop_whose_iterations_wait_for_each_other_long_gets_more_lanes_than_registers_hold():
+    """Seventeen values are live; with divisions each iteration waits long for what the one before hands to it."""
+    loads = "\n".join(f"%v{k} = load @x{k}[%i] : f32" for k in range(5))
+    carried = ", ".join(f"%r{k} = %v{k}" for k in range(5))
+    sums = "\n".join(f"%s{k} = add %r{k}, %v{k} : f32" for k in range(1, 5))
+    ends = "\n".join(f"store @x{k}[%i], %e{k}" for k in range(5))
+    names = {letter: ", ".join(f"%{letter}{k}" for k in range(5)) for letter in "es"}
+    places = "\n".join(f"place @x{k} : f32[?] field" for k in range(5))
+
+    def lanes(kind: str) -> int:
+        chain = f"%q = {kind} %v0, %r0 : f32\n%s0 = {kind} %v1, %q : f32"
+        loop = f"{names['e']} = for %j = %zero to %n carry ({carried}) {{\n{chain}\n{sums}\nyield {names['s']}\n}}"
+        return lanes_of(parallel(f"{loads}\n{loop}\n{ends}", 1000, places))[0]
+
+    assert lanes("div") == 2 * lanes("mul")
+
+
 @pytest.mark.parametrize("wanted", [1, 2, 4, 16, 128])
 def test_the_option_decides_where_it_is_given(wanted):
     assert lanes_of(over(1000), wanted) == [wanted]

@@ -19,9 +19,9 @@ def cpu():
 
 
 def array(values):
-    made = qd.ndarray(qd.f32, shape=(len(values),))
-    made.from_numpy(np.array(values, np.float32))
-    return made
+    filled = qd.ndarray(qd.f32, shape=(len(values),))
+    filled.from_numpy(np.array(values, np.float32))
+    return filled
 
 
 def shifted():
@@ -34,8 +34,8 @@ def shifted():
 
 
 def executable(kernel: lang.Kernel, *args):
-    made, _, _ = kernel.prepared(args, {})
-    return made.plan.compiled.executable
+    specialisation, _, _ = kernel.prepared(args, {})
+    return specialisation.plan.compiled.executable
 
 
 @settings(max_examples=40, deadline=None)
@@ -61,13 +61,13 @@ def test_code_with_all_guards_is_made_when_it_is_needed(cpu):
     shift, x, y = shifted(), array(range(9)), array([0] * 8)
     for _ in range(3):
         shift(x, y, 8)
-    made = executable(shift, x, y, 8)
-    assert assumed(made.program).inside
-    assert not made.others
+    compiled = executable(shift, x, y, 8)
+    assert assumed(compiled.program).inside
+    assert not compiled.others
     for _ in range(2):
         with pytest.raises(IndexError, match=r"ndarray x at \(9\), outside its extents \(9\), in iteration \(8\)"):
             shift(x, y, 9)
-    assert list(made.others) == [(False, True)]
+    assert list(compiled.others) == [(False, True)]
     shift(x, y, 8)
     assert y.to_numpy().tolist() == [*map(float, range(2, 10))]
 
@@ -82,8 +82,8 @@ def test_launches_of_either_kind_stay_in_machine_code(cpu):
         else:
             shift(x, y, n)
     assert type(shift.__call__).__name__ == "builtin_function_or_method"
-    made = executable(shift, x, y, 8)
-    assert made.slots[made.context.own["unfit"]]
+    compiled = executable(shift, x, y, 8)
+    assert compiled.slots[compiled.context.own["unfit"]]
 
 
 def test_a_gradient_that_is_unfit_has_room_for_its_adstacks(cpu):

@@ -89,13 +89,13 @@ def test_what_has_no_room_in_a_later_launch_runs_again_from_snapshots():
             run.grad()
             count()
         g.launch()
-        found = []
+        results = []
         for number, n[None] in enumerate(turns):
             g.launch()
             assert (g.is_captured, after[None]) == (True, number + 2)
             assert x.grad.to_numpy().all()
-            found.append(x.grad.to_numpy().tobytes())
-        return found
+            results.append(x.grad.to_numpy().tobytes())
+        return results
 
     want = gradients()
     before = qd.stats()["checkpointed"]

@@ -10,7 +10,7 @@ import pytest
 import adstack as qd
 from adstack.backends.cpu.codegen import emit_module
 from adstack.backends.cpu.passes import run_passes
-from adstack.backends.cpu.toolchain import target_machine
+from adstack.backends.shared.jit import target_machine
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.text.parser import parse_ir
 from adstack.transforms.pipeline import lower

@@ -19,7 +19,10 @@ from hypothesis import strategies as st
 from process_kit import resident_bytes, unmeasured
 
 from adstack.backends.cpu.pool import Pool, usable_cores
+from adstack.backends.cpu.pool_code import HostWorkers
+from adstack.backends.cpu.threads.system import sleeps
 from adstack.backends.shared.jit import runtime_library
+from adstack.errors import AdstackMemoryError
 
 COUNT = """
 ; count every visit of an index, and note the piece that it was in
@@ -72,11 +75,78 @@ def launch(total=1000, grain=1, task="count"):
 )
 
 
+STAND_INS = """
+declare i64 @syscall(i64, ...)
+define i32 @__ulock_wait(i32 %how, ptr %word, i64 %expected, i32 %microseconds) {
+  %nanoseconds = mul i32 %microseconds, 1000
+  %r = call i32 @futex(ptr %word, i64 %expected, i32 %nanoseconds)
+  ret i32 %r
+}
+define i32 @__ulock_wake(i32 %how, ptr %word, i64 %value) {
+  %all = and i32 %how, 256
+  %is = icmp ne i32 %all, 0
+  %count = select i1 %is, i32 2147483647, i32 1
+  %r = call i64 (i64, ...) @syscall(i64 202, ptr %word, i64 129, i32 %count, ptr null, ptr null, i64 0)
+  ret i32 0
+}
+define i32 @WaitOnAddress(ptr %word, ptr %expected.at, i64 %size, i32 %milliseconds) {
+  %expected = load i32, ptr %expected.at
+  %wide = zext i32 %expected to i64
+  %endless = icmp eq i32 %milliseconds, -1
+  %some = mul i32 %milliseconds, 1000000
+  %nanoseconds = select i1 %endless, i32 0, i32 %some
+  %r = call i32 @futex(ptr %word, i64 %wide, i32 %nanoseconds)
+  ret i32 1
+}
+define void @WakeByAddressSingle(ptr %word) {
+  %r = call i32 @__ulock_wake(i32 0, ptr %word, i64 0)
+  ret void
+}
+define void @WakeByAddressAll(ptr %word) {
+  %r = call i32 @__ulock_wake(i32 256, ptr %word, i64 0)
+  ret void
+}
+declare i32 @clock_gettime(i32, ptr)
+define void @QueryInterruptTimePrecise(ptr %at) {
+  %time = alloca [2 x i64]
+  %r = call i32 @clock_gettime(i32 1, ptr %time)
+  %seconds = load i64, ptr %time
+  %whole = mul i64 %seconds, 10000000
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %hundreds = udiv i64 %rest, 100
+  %all = add i64 %whole, %hundreds
+  store i64 %all, ptr %at
+  ret void
+}
+define internal i32 @futex(ptr %word, i64 %expected, i32 %nanoseconds) {
+  %time = alloca [2 x i64]
+  store i64 0, ptr %time
+  %rest = getelementptr i64, ptr %time, i64 1
+  %wide = zext i32 %nanoseconds to i64
+  store i64 %wide, ptr %rest
+  %endless = icmp eq i32 %nanoseconds, 0
+  %limit = select i1 %endless, ptr null, ptr %time
+  %value = trunc i64 %expected to i32
+  %r = call i64 (i64, ...) @syscall(i64 202, ptr %word, i64 128, i32 %value, ptr %limit, ptr null, i64 0)
+  ret i32 0
+}
+"""
+"""What macOS and Windows offer, on Linux: so their ways to wait run where neither is."""
+OFFERED = (
+    *("__ulock_wait", "__ulock_wake", "WaitOnAddress", "WakeByAddressSingle", "WakeByAddressAll"),
+    "QueryInterruptTimePrecise",
+)
+
+
 class Launcher:
     """Runs the counting task on a pool."""
 
-    def __init__(self, system: str | None = None) -> None:
-        self.pool = Pool() if system is None else Pool(system=system)
+    def __init__(self, system: str) -> None:
+        self.sleeps = sleeps(system)
+        self._offered = runtime_library(STAND_INS, OFFERED, None)
+        offered = {name: self._offered[name] for name in OFFERED}
+        self.pool = Pool(HostWorkers(system=system, offered=offered))
         self._entry = _ENTRY(self.pool.entry)
         self.library = runtime_library(COUNT, ["count"], None)
 
@@ -89,13 +159,13 @@ class Launcher:
         return visits[: max(total, 0)]
 
 
-@pytest.fixture(scope="module", params=["futex", "condition"])
+@pytest.fixture(scope="module", params=["linux", "darwin", "windows", "another"])
 def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
-    if request.param == "futex" and sys.platform != "linux":
-        pytest.fail("the futex pool is for Linux")
-    made = Launcher(None if request.param == "futex" else "darwin")
-    yield made
-    made.pool.stop()
+    if sys.platform != "linux":
+        pytest.fail("what stands in for systems is for Linux")
+    subject = Launcher(request.param)
+    yield subject
+    subject.pool.stop()
 
 
 def in_process(body: str, *, send: int = 0, seconds: float = 30) -> subprocess.CompletedProcess[str]:
@@ -131,7 +201,7 @@ def test_loops_of_any_size_are_covered(total: int, grain: int, threads: int) -> 
         assert len(starts) <= 1
 
 
-SHARED = Launcher()
+SHARED = Launcher("linux")
 
 
 def test_a_large_loop_is_cut_into_several_pieces_and_a_small_one_is_not(launcher: Launcher) -> None:
@@ -145,6 +215,28 @@ def test_a_large_loop_is_cut_into_several_pieces_and_a_small_one_is_not(launcher
 def test_without_a_number_there_is_a_thread_per_usable_core() -> None:
     SHARED.pool.start()
     assert SHARED.pool.threads == len(usable_cores())
+
+
+def test_threads_that_the_system_does_not_allow_are_an_error_and_the_others_end(
+    launcher: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, left = threading.Thread.start, iter(range(2))
+
+    def limited(thread: threading.Thread) -> None:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    launcher.pool.stop()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", limited)
+        with pytest.raises(AdstackMemoryError, match="no memory for more than 2 of 4 threads"):
+            launcher.pool.start(5)
+    assert launcher.pool.threads == 1
+    launcher.run(10_000, 64)
+    launcher.pool.start(5)
+    assert launcher.pool.threads == 5
+    launcher.run(10_000, 64)
 
 
 def test_other_threads_take_part(launcher: Launcher) -> None:
@@ -256,7 +348,7 @@ def test_many_launches_take_no_memory(launcher: Launcher) -> None:
     before = resident_bytes()
     visits = np.zeros((256, 2), np.int64)
     entry, task = _ENTRY(launcher.pool.entry), launcher.library["count"]
-    for _ in range(100_000 if launcher.pool.keep == () else 5_000):
+    for _ in range(100_000 if launcher.sleeps else 5_000):
         entry(task, visits.ctypes.data, 256, 64, 1 << 40)
     assert resident_bytes() - before < 4 << 20
     assert (visits[:, 0] == visits[0, 0]).all()

@@ -43,7 +43,7 @@ def test_scalars_of_every_type_go_in_and_come_out(dtype):
         values = [info.min, info.max, 1]
     launch = compiled(serial("return %v, %v", f"(%v: {dtype}) -> ({dtype}, {dtype})"), 1)
     for value in values:
-        assert [repr(found) for found in launch({}, [value])] == [repr(value)] * 2
+        assert [repr(result) for result in launch({}, [value])] == [repr(value)] * 2
 
 
 def test_temps_start_at_zero_in_every_launch():

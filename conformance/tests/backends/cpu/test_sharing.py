@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cpu_kit import compiled, tasks_of
+from interpreter_kit import read
 
 from adstack import interpreter
 
@@ -113,6 +114,20 @@ def test_even_blocks_come_first_and_are_as_long_as_what_they_share_is_far(far):
         mine = y.copy()
         compiled(rows(far=far), 1, threads=threads)({"x": x, "y": mine}, (n, m))
         assert np.array_equal(mine, wanted)
+
+
+@pytest.mark.parametrize(("n", "block"), [(13, 3), (12, 4), (2, 5), (0, 2)])
+def test_the_interpreter_carries_blocks_of_rows_out_to_the_bit(n, block):
+    """In the order that the processor's blocks are compared with above."""
+    m, far = 5, 2
+    draw = np.random.default_rng(n)
+    x, y = draw.random((13, m), np.float32), draw.random((15, m + 1), np.float32)
+    order = [i for phase in (0, 1) for i in range(n) if i // block % 2 == phase]
+    blocks = interpreter.RunOptions(lanes=1, block_rows=block)
+    for program, rows_in_order in ((tasks_of(rows(far=far)), order), (read(rows(far=far)), range(n))):
+        mine = y.copy()
+        interpreter.run(program, {"x": x, "y": mine}, (n, m), options=blocks)
+        assert np.array_equal(mine, in_order(x, y, far, rows_in_order))
 
 
 def test_rows_run_in_order_where_arrays_overlap():

@@ -30,9 +30,9 @@ def powers(monkeypatch: pytest.MonkeyPatch) -> Powers:
 
         monkeypatch.setattr(Executable, "run", noted)
 
-    made = Powers(launching)
-    made.settled()
-    return made
+    program = Powers(launching)
+    program.settled()
+    return program
 
 
 class TestAdstackCalls(AdstackCalls):

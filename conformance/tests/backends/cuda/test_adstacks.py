@@ -33,16 +33,16 @@ def gradient(arch: str, pushing: Sequence[int], **options: Any) -> tuple[np.ndar
 @pytest.mark.parametrize("pushing", [[], [7], [0, 31, 32, MANY - 1], range(100, 400), range(MANY)], ids=len)
 def test_memory_is_taken_for_iterations_that_push(pushing: Sequence[int]) -> None:
     want, _ = gradient("reference", pushing)
-    found, row = gradient("cuda", pushing)
-    assert found.tobytes() == want.tobytes()
+    grads, row = gradient("cuda", pushing)
+    assert grads.tobytes() == want.tobytes()
     assert row.lanes == max(1, min(len(pushing), THREADS))
     assert row.needed == min(len(pushing), THREADS) * 4 * STEPS
 
 
 def test_with_less_memory_than_that_fewer_threads_run_and_gradients_are_the_same() -> None:
     want, _ = gradient("reference", range(100, 400))
-    found, row = gradient("cuda", range(100, 400), ad_stack_heap_limit=10 * 4 * STEPS)
-    assert found.tobytes() == want.tobytes()
+    grads, row = gradient("cuda", range(100, 400), ad_stack_heap_limit=10 * 4 * STEPS)
+    assert grads.tobytes() == want.tobytes()
     assert row.lanes == 10
 
 

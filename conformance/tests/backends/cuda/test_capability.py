@@ -41,9 +41,9 @@ def without(monkeypatch: pytest.MonkeyPatch, **modules: object) -> Unavailable:
     monkeypatch.setattr(bindings, "importlib", SimpleNamespace(import_module=imported))
     monkeypatch.setattr(bindings, "declarations", lambda: imported("cuda.bindings.driver"))
     monkeypatch.setattr(capability, "missing", bindings.missing.__wrapped__)
-    found = capability.probe()
-    assert isinstance(found, Unavailable)
-    return found
+    answer = capability.probe()
+    assert isinstance(answer, Unavailable)
+    return answer
 
 
 def fails() -> None:
@@ -54,9 +54,9 @@ VERSION = SimpleNamespace(__version__="13.0.3")
 
 
 def test_without_a_driver_it_says_what_to_install(monkeypatch):
-    found = without(monkeypatch, bindings=VERSION, driver=SimpleNamespace(cuDriverGetVersion=fails))
-    assert "libcuda" in found.reason
-    assert "install the driver" in found.fix
+    answer = without(monkeypatch, bindings=VERSION, driver=SimpleNamespace(cuDriverGetVersion=fails))
+    assert "libcuda" in answer.reason
+    assert "install the driver" in answer.fix
     with pytest.raises(BackendUnavailableError, match="libcuda"):
         open_arch("cuda")
 
@@ -71,9 +71,9 @@ def test_without_a_driver_it_says_what_to_install(monkeypatch):
     ],
 )
 def test_without_the_package_that_declares_the_driver_it_says_what_to_install(monkeypatch, module, reason, fix):
-    found = without(monkeypatch, bindings=module)
-    assert reason in found.reason
-    assert fix in found.fix
+    answer = without(monkeypatch, bindings=module)
+    assert reason in answer.reason
+    assert fix in answer.fix
 
 
 def test_a_driver_that_does_not_start_is_told(monkeypatch):
@@ -82,26 +82,40 @@ def test_a_driver_that_does_not_start_is_told(monkeypatch):
 
     use(monkeypatch)
     monkeypatch.setattr(capability, "count", count)
-    found = capability.probe()
-    assert isinstance(found, Unavailable)
-    assert "cuInit failed: CUDA_ERROR_NO_DEVICE (CUDA error 100)" in found.reason
-    assert "nvidia-smi" in found.fix
+    answer = capability.probe()
+    assert isinstance(answer, Unavailable)
+    assert "cuInit failed: CUDA_ERROR_NO_DEVICE (CUDA error 100)" in answer.reason
+    assert "nvidia-smi" in answer.fix
 
 
 def test_a_device_that_is_not_there_is_told(monkeypatch):
     use(monkeypatch)
-    found = capability.probe()
-    assert isinstance(found, Unavailable)
-    assert "there is no device 0: the driver shows 0" in found.reason
+    answer = capability.probe()
+    assert isinstance(answer, Unavailable)
+    assert "there is no device 0: the driver shows 0" in answer.reason
+
+
+def test_a_device_is_chosen_by_number_before_the_environment(monkeypatch):
+    use(monkeypatch, 3)
+
+    def numbered(self, ordinal):
+        self.device = Device(f"number {ordinal}", (9, 0), 1 << 36, 10, 1024, (13, 0))
+
+    monkeypatch.setattr(NativeDriver, "__init__", numbered)
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "1")
+    assert [capability.probe(device).device for device in ("", "0", "2")] == ["number 1", "number 0", "number 2"]
+    assert capability.probe("2").dlpack == (2, 2)
+    assert capability.probe("3").reason == "there is no device 3: the driver shows 3"
+    assert capability.device_names() == ["number 0", "number 1", "number 2"]
 
 
 @pytest.mark.parametrize("choice", ["first", "-1", "1.5"])
 def test_a_choice_that_names_no_device_is_told(monkeypatch, choice):
     use(monkeypatch)
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", choice)
-    found = capability.probe()
-    assert isinstance(found, Unavailable)
-    assert choice in found.reason
+    answer = capability.probe()
+    assert isinstance(answer, Unavailable)
+    assert choice in answer.reason
 
 
 @pytest.mark.parametrize(
@@ -115,17 +129,17 @@ def test_what_is_too_old_is_told(monkeypatch, capability_, version, words):
         self.device = Device("old", capability_, 1 << 30, 10, 1024, version)
 
     monkeypatch.setattr(NativeDriver, "__init__", old)
-    found = capability.probe()
-    assert isinstance(found, Unavailable)
-    assert words in found.reason
+    answer = capability.probe()
+    assert isinstance(answer, Unavailable)
+    assert words in answer.reason
 
 
 def test_the_host_can_play_the_device(monkeypatch):
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
-    found = capability.probe()
-    assert isinstance(found, Capabilities)
-    assert found.kind == "emulated"
-    assert not found.direct
+    answer = capability.probe()
+    assert isinstance(answer, Capabilities)
+    assert answer.kind == "emulated"
+    assert not answer.direct
 
 
 @pytest.mark.parametrize(

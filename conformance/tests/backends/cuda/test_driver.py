@@ -12,6 +12,7 @@ from cuda.bindings import driver as cuda
 
 from adstack.backends.cuda import adds, bindings, driver_error, native
 from adstack.backends.cuda.driver_error import DriverError, failure
+from adstack.backends.cuda.emulator import Emulator
 from adstack.backends.cuda.graph_updates import NODE_PARAMS
 from adstack.backends.cuda.native import NativeDriver
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError
@@ -41,9 +42,9 @@ class Answers:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, **answers: Any) -> Answers:
-    made = Answers(**answers)
-    monkeypatch.setattr(native, "call", made)
-    return made
+    driver = Answers(**answers)
+    monkeypatch.setattr(native, "call", driver)
+    return driver
 
 
 def test_a_device_is_described_by_its_driver(monkeypatch):
@@ -89,10 +90,10 @@ def test_a_code_that_is_newer_than_the_declarations_is_told():
     assert str(bindings.error_of("cuLaunchKernel", 12345)).endswith("does not know (CUDA error 12345)")
 
 
-@pytest.mark.parametrize(("results", "given"), [((0,), None), ((0, 7), 7), ((0, 7, 8), (7, 8))])
-def test_what_a_function_gives_is_given(monkeypatch, results, given):
+@pytest.mark.parametrize(("results", "answer"), [((0,), None), ((0, 7), 7), ((0, 7, 8), (7, 8))])
+def test_what_a_function_gives_is_given(monkeypatch, results, answer):
     monkeypatch.setattr(bindings, "declarations", lambda: SimpleNamespace(cuSomething=lambda *args: results))
-    assert bindings.call("cuSomething", 1, 2) == given
+    assert bindings.call("cuSomething", 1, 2) == answer
 
 
 def test_a_function_that_the_driver_lacks_has_no_address(monkeypatch):
@@ -103,10 +104,10 @@ def test_a_function_that_the_driver_lacks_has_no_address(monkeypatch):
 
 def test_a_forked_process_is_told_to_be_started_otherwise(monkeypatch):
     use(monkeypatch, cuDevicePrimaryCtxRetain=DriverError("cuDevicePrimaryCtxRetain", 3, "not started"))
-    with pytest.raises(DriverError) as found:
+    with pytest.raises(DriverError) as caught:
         NativeDriver(0).enter()
-    assert "spawn" in str(failure(found.value, "running k"))
-    assert isinstance(failure(found.value, "running k"), AdstackRuntimeError)
+    assert "spawn" in str(failure(caught.value, "running k"))
+    assert isinstance(failure(caught.value, "running k"), AdstackRuntimeError)
 
 
 class Heap:
@@ -154,11 +155,11 @@ def test_no_heap_is_made_for_kernels_that_take_nothing_of_it(monkeypatch):
 def test_a_heap_that_others_use_already_is_left_as_it_is(monkeypatch):
     heap = Heap(8 << 20)
     heap.used = True
-    made = use(monkeypatch, **heap.answers)
+    driver = use(monkeypatch, **heap.answers)
     loaded(monkeypatch, WITH_HEAP)
     assert heap.asked == [2 << 30]
     assert heap.size == 8 << 20
-    assert made.calls[-1][0] == "cuModuleLoadData"
+    assert driver.calls[-1][0] == "cuModuleLoadData"
 
 
 def test_a_device_that_fails_while_the_heap_is_made_is_told(monkeypatch):
@@ -220,9 +221,21 @@ def test_flushing_does_not_matter_where_what_is_added_is_large():
 
 
 def test_more_bytes_than_64_bits_count_are_not_handed_to_the_driver(monkeypatch):
-    made = use(monkeypatch)
+    driver = use(monkeypatch)
     device = NativeDriver(0)
-    with pytest.raises(DriverError, match="more than any device has") as found:
+    with pytest.raises(DriverError, match="more than any device has") as caught:
         device.allocate(2**64 + 16)
-    assert isinstance(failure(found.value, "an array"), AdstackMemoryError)
-    assert not any(name.startswith("cuMemAlloc") for name, *_ in made.calls)
+    assert isinstance(failure(caught.value, "an array"), AdstackMemoryError)
+    assert not any(name.startswith("cuMemAlloc") for name, *_ in driver.calls)
+
+
+@pytest.mark.parametrize("size", [0, 1, 40, 256])
+def test_the_emulator_sees_what_is_written_behind_memory(size):
+    host = Emulator()
+    address = host.allocate(size)
+    assert ctypes.string_at(address, size) == bytes(size)
+    host.free(address)
+    address = host.allocate(size)
+    host.zero(address + size, 8)
+    with pytest.raises(AssertionError, match="wrote behind"):
+        host.free(address)

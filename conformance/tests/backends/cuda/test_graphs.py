@@ -60,14 +60,14 @@ def test_whatever_bounds_become_a_launch_is_right_or_refused(seed):
         shift[None] = cut
         try:
             g.launch()
-            found = loops.x.grad.to_numpy().tobytes()
+            gradient = loops.x.grad.to_numpy().tobytes()
         except AdstackStaleBoundError:
             ended["refused"] += 1
             if draw.random() < 0.5:
                 g.renew()
             continue
         ended["right"] += 1
-        assert found == loops.gradient(np.where(np.arange(MANY) < cut, second, first))
+        assert gradient == loops.gradient(np.where(np.arange(MANY) < cut, second, first))
     assert min(ended.values()) > 2
 
 
@@ -124,9 +124,9 @@ def test_tasks_of_a_kernel_are_one_graph_whatever_its_arguments():
             a[i] += x[i]
 
     calls = ((5, 0), (5, 0), (5, 0), (9, 1), (9, 2), (0, 2), (5, 2), (5, 2), (5, 3), (5, 0))
-    found = [repeated(lambda n=n, a=a: k(n, arrays[a])) for n, a in calls]
+    counts = [repeated(lambda n=n, a=a: k(n, arrays[a])) for n, a in calls]
     # compiled, kept, three repeated, then with other tasks than before: without the first, with it, without the last
-    assert found == [0, 0, 1, 1, 1, 0, 0, 1, 0, 0]
+    assert counts == [0, 0, 1, 1, 1, 0, 0, 1, 0, 0]
     assert x.to_numpy().tolist()[:10] == [9] * 5 + [2] * 4 + [0]
     assert [array.to_numpy().tolist() for array in arrays[:2]] == [[15] * 5, [4] * 5]
 

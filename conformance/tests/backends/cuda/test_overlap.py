@@ -27,20 +27,20 @@ def declared() -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize("code", [0, 700])
 def test_the_driver_is_told_the_same_and_that_launches_may_overlap(code):
-    told = []
+    calls = []
 
     def launch(config, function, params, extra):
         words = bytearray(ctypes.string_at(config, CONFIG_BYTES))
         attribute = ctypes.string_at(int.from_bytes(words[ATTRIBUTES], "little"), ATTRIBUTE_BYTES)
         words[ATTRIBUTES], words[GAP] = bytes(8), bytes(4)
-        told.append(((bytes(words), attribute), function, params, extra))
+        calls.append(((bytes(words), attribute), function, params, extra))
         return code
 
     called = ctypes.CFUNCTYPE(ctypes.c_int, *[POINTER] * 4)(launch)
     address = overlapping(ctypes.cast(called, POINTER).value or 0)
     function = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, *[NUMBER] * 7, POINTER, POINTER, POINTER)(address)
     assert function(11, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14) == code
-    assert told == [(declared(), 11, 13, 14)]
+    assert calls == [(declared(), 11, 13, 14)]
 
 
 def test_devices_before_hopper_can_not():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ from adstack.conformance.harness.loading import CASES
 from adstack.errors import AdstackError
 
 BATCHES = 16
+BY_NIGHT = bool(os.environ.get("ADSTACK_CI_NIGHTLY"))
+"""By day every second batch will do: any topic has cases in each."""
 BATCH = 64
 """Modules that are assembled at a time."""
 
@@ -32,11 +35,11 @@ BATCH = 64
 @pytest.fixture
 def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """LLVM text -> name, of what is compiled; nothing is run. Whatever compiling raises is the kernel's own error."""
-    found: dict[str, str] = {}
+    listings: dict[str, str] = {}
     failures: list[Exception] = []
 
     def compile_(self, program, options):
-        local = options.ad_stack_storage == "stack"
+        local = (1 << 20) if options.ad_stack_storage == "stack" else None
         try:
             module = emit_module(program, debug=options.debug, adds=ADDS, host=False, local=local)
         except AdstackError:
@@ -44,7 +47,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
         except Exception as error:
             failures.append(error)
             raise
-        found.setdefault(module.text, program.name)
+        listings.setdefault(module.text, program.name)
         return program
 
     def launch(self, program, scalars, bindings):
@@ -59,12 +62,12 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     monkeypatch.setattr(CudaBackend, "adstacks", lambda self, program: [])
     monkeypatch.setattr(CudaBackend, "entry_of", lambda self, program: None)
     without_bounds(monkeypatch)
-    yield found
+    yield listings
     qd.reset()
     assert failures == []
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", range(0, BATCHES, 1 if BY_NIGHT else 2))
 def test_the_kernels_of_every_case_assemble(batch, texts, tmp_path):
     capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
     with np.errstate(all="ignore"):
@@ -173,10 +176,10 @@ def test_where_memory_flushes_subnormals_it_adds_what_is_large(tmp_path):
 
 def test_memory_adds_by_itself_what_is_not_below_the_least():
     text = device_text(ADD.replace("{t}", "f32"), adds={**ALWAYS, "f32": LEAST})
-    found = re.search(r"fcmp olt float .*\n\s*br i1 \S+, label %(\S+), label %(\S+)", text)
-    assert found is not None
+    branch = re.search(r"fcmp olt float .*\n\s*br i1 \S+, label %(\S+), label %(\S+)", text)
+    assert branch is not None
     small, large = (
-        re.search(rf"^{re.escape(label)}:\n((?:  .*\n)*)", text, re.MULTILINE)[1] for label in found.groups()
+        re.search(rf"^{re.escape(label)}:\n((?:  .*\n)*)", text, re.MULTILINE)[1] for label in branch.groups()
     )
     assert "load atomic i32" in small
     assert "red.relaxed.gpu.global.add.f32" in large
@@ -285,19 +288,19 @@ def test_nothing_spills_in_the_reverse_pass_of_the_recurrence(tmp_path, texts):
     for text in texts:
         said = assemble(ptx(text), Path(tmp_path), "-v")
         assert set(re.findall(r"(\d+) bytes spill", said)) == {"0"}
-        used = [int(found) for found in re.findall(r"Used (\d+) registers", said)]
+        used = [int(count) for count in re.findall(r"Used (\d+) registers", said)]
         assert max(used) <= 64  # half as many threads as there can be, and each does four turns at once
-    found = loops(ptx(list(texts)[1]))
-    assert len(found) == 4  # forward and back, quickly and whole
-    for loop in found:
+    inner = loops(ptx(list(texts)[1]))
+    assert len(inner) == 4  # forward and back, quickly and whole
+    for loop in inner:
         assert not re.findall(r"(?:mul|mad)\.lo\.s64", loop)  # addresses of slots are counted up and down
 
 
 def loops(code: str) -> list[str]:
     """Innermost loops: from a label to the last branch back to it."""
-    found = {}
+    bodies = {}
     for label, rest in re.findall(r"^(\$L__\w+:)\n(?=(.*?)^\})", code, re.MULTILINE | re.DOTALL):
         body, back, _ = rest.rpartition(f"bra \t{label[:-1]};")
         if back:
-            found[label] = body
-    return [body for body in found.values() if not any(label in body for label in found)]
+            bodies[label] = body
+    return [body for body in bodies.values() if not any(label in body for label in bodies)]

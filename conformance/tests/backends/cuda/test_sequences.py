@@ -34,10 +34,10 @@ class Copies:
 
 @pytest.fixture
 def copies(monkeypatch: pytest.MonkeyPatch) -> Copies:
-    found, known = Copies(), Emulator.copier
+    stand_in, usual = Copies(), Emulator.copier
 
     def copier(emulator: Emulator) -> list[int]:
-        return [ctypes.cast(found.function, ctypes.c_void_p).value or 0, *known(emulator)[1:]]
+        return [ctypes.cast(stand_in.function, ctypes.c_void_p).value or 0, *usual(emulator)[1:]]
 
     def check(_: Emulator, code: int) -> None:
         if code:
@@ -47,7 +47,7 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> Copies:
     monkeypatch.setattr(Emulator, "check", check)
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
     qd.init(arch=qd.cuda, offline_cache=False)
-    return found
+    return stand_in
 
 
 class Bending:

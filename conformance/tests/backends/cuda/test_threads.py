@@ -16,8 +16,8 @@ LLVM = {"f16": "half", "f32": "float", "f64": "double"}
 
 def combined(kind: str, dtype: str, values: np.ndarray):
     """The first thread's result."""
-    found = run_block(_block("f", kind, by_name(dtype)), list(values))[0]
-    return values.dtype.type(number(LLVM.get(dtype, f"i{values.itemsize * 8}"), found))
+    result = run_block(_block("f", kind, by_name(dtype)), list(values))[0]
+    return values.dtype.type(number(LLVM.get(dtype, f"i{values.itemsize * 8}"), result))
 
 
 @pytest.mark.parametrize("threads", [1, 5, 31, 32, 33, 64, 100, 128, 256, 1024])

@@ -15,21 +15,21 @@ CPYTHON = Interpreter("cpython", OLDEST, False, 8)
 
 
 @pytest.mark.parametrize(
-    ("other", "known"),
+    ("other", "expected"),
     [
         (CPYTHON, True),
-        (CPYTHON._replace(version=YOUNGEST), True),
-        (CPYTHON._replace(version=(YOUNGEST[0], YOUNGEST[1] + 1)), False),
-        (CPYTHON._replace(version=(3, 9)), False),
-        (CPYTHON._replace(name="pypy"), False),
-        (CPYTHON._replace(free_threaded=True), False),
-        (CPYTHON._replace(pointer_bytes=4), False),
+        (Interpreter("cpython", YOUNGEST, False, 8), True),
+        (Interpreter("cpython", (YOUNGEST[0], YOUNGEST[1] + 1), False, 8), False),
+        (Interpreter("cpython", (3, 9), False, 8), False),
+        (Interpreter("pypy", OLDEST, False, 8), False),
+        (Interpreter("cpython", OLDEST, True, 8), False),
+        (Interpreter("cpython", OLDEST, False, 4), False),
     ],
 )
 def test_only_interpreters_whose_layout_is_known_are_served(
-    other: Interpreter, known: bool, monkeypatch: pytest.MonkeyPatch
+    other: Interpreter, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert is_known(other) == known
+    assert is_known(other) == expected
     monkeypatch.setattr(interpreter, "running", lambda: other)
     qd.init(arch=qd.cpu)
 
@@ -38,7 +38,7 @@ def test_only_interpreters_whose_layout_is_known_are_served(
         return a
 
     assert [same(k) for k in range(4)] == [0, 1, 2, 3]
-    assert is_short(same) == known
+    assert is_short(same) == expected
 
 
 def test_objects_and_buffers_are_laid_out_as_it_says() -> None:

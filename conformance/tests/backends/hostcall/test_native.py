@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("on_cpu")
 @qd.kernel
 def fill(x: qd.types.ndarray(ndim=1), value: qd.f32):
     for i in x:
-        x[i] = value
+        x[i] = qd.cast(value, x.dtype)
 
 
 @qd.kernel
@@ -56,8 +56,8 @@ def test_numbers_go_in_and_come_back(dtype: Any, monkeypatch: pytest.MonkeyPatch
     zero = type(value)(0)
     settled(same, zero, value)
     for a, b, result in ((zero, value, wanted), (value, zero, zero)):
-        found = by_machine_code(lambda a=a, b=b: same(a, b), monkeypatch)
-        assert (found, type(found)) == (result, type(result))
+        answer = by_machine_code(lambda a=a, b=b: same(a, b), monkeypatch)
+        assert (answer, type(answer)) == (result, type(result))
 
 
 def test_truth_values_go_in_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,10 +59,10 @@ def test_every_number_becomes_what_python_makes_of_it(dtype: Any) -> None:
 
     def outcome(call: Any, value: Any) -> Any:
         try:
-            found = call(value)
+            result = call(value)
         except (ValueError, TypeError, qd.AdstackError) as error:
             return type(error), str(error)
-        return type(found), np.asarray(found, dtype.numpy).tobytes()
+        return type(result), np.asarray(result, dtype.numpy).tobytes()
 
     @given(NUMBERS, st.sampled_from(AS))
     @settings(deadline=None, max_examples=150)

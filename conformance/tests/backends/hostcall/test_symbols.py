@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from adstack.backends.cpu import pool_ir
+from adstack.backends.cpu.threads import ir as pool_ir
 from adstack.backends.hostcall import ir as native_ir
 from adstack.backends.hostcall.symbols import python_symbols
 

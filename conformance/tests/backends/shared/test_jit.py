@@ -14,17 +14,17 @@ from adstack.backends.shared import jit
 
 def image(number: int) -> bytes:
     text = f"define i64 @run() {{\n  ret i64 {number}\n}}\n"
-    made: bytes = jit.target_machine().emit_object(llvm.parse_assembly(text))
-    return made
+    code: bytes = jit.target_machine().emit_object(llvm.parse_assembly(text))
+    return code
 
 
 def test_linkers_go_with_the_last_of_their_libraries(monkeypatch: pytest.MonkeyPatch):
-    made = []
+    linkers = []
     usual = jit.jit
 
     def noted():
         linker = usual()
-        made.append(weakref.ref(linker))
+        linkers.append(weakref.ref(linker))
         return linker
 
     monkeypatch.setattr(jit, "jit", noted)
@@ -34,6 +34,6 @@ def test_linkers_go_with_the_last_of_their_libraries(monkeypatch: pytest.MonkeyP
         assert library["run"]
         del library
     gc.collect()
-    assert len(made) in (5, 6)
-    assert sum(known() is not None for known in made) == 1
+    assert len(linkers) in (5, 6)
+    assert sum(ref() is not None for ref in linkers) == 1
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(kept["run"])() == 7

@@ -55,14 +55,14 @@ def test_what_was_written_last_is_read(folder):
 def test_what_is_damaged_is_not_there(tmp_path_factory, body, data):
     folder = tmp_path_factory.mktemp("kept")
     kept.write(folder, NAME, body)
-    whole = (folder / NAME).read_bytes()
-    at = data.draw(st.integers(0, len(whole) - 1))
+    content = (folder / NAME).read_bytes()
+    at = data.draw(st.integers(0, len(content) - 1))
     damage = data.draw(st.sampled_from(["cut", "bit", "more"]))
-    changed = bytearray(whole)
+    changed = bytearray(content)
     changed[at] ^= 1 << data.draw(st.integers(0, 7))
-    (folder / NAME).write_bytes({"cut": whole[:at], "bit": bytes(changed), "more": whole + b"!"}[damage])
+    (folder / NAME).write_bytes({"cut": content[:at], "bit": bytes(changed), "more": content + b"!"}[damage])
     assert kept.read(folder, NAME) is None
-    (folder / NAME).write_bytes(whole)
+    (folder / NAME).write_bytes(content)
     assert kept.read(folder, NAME) == body
 
 
@@ -108,8 +108,8 @@ def test_what_belongs_to_others_is_refused(folder, part, monkeypatch):
     trusted = kept.trusted()
 
     def lstat(name):
-        found = state(name)
-        return os.stat_result((*found[:4], max(trusted) + 1, *found[5:10])) if found.st_ino == alien else found
+        actual = state(name)
+        return os.stat_result((*actual[:4], max(trusted) + 1, *actual[5:10])) if actual.st_ino == alien else actual
 
     monkeypatch.setattr(kept.os, "lstat", lstat)
     assert f"{str(path)!r} belongs to another user (number {max(trusted) + 1})" in refused(folder)
@@ -127,13 +127,13 @@ def test_a_pipe_does_not_hang_and_is_replaced(folder):
 def test_links_are_not_followed(folder):
     kept.write(folder, "b/one", b"one")
     kept.write(folder, NAME, b"one")
-    whole = (folder / NAME).read_bytes()
-    (folder / "a" / "real").write_bytes(whole)
+    content = (folder / NAME).read_bytes()
+    (folder / "a" / "real").write_bytes(content)
     (folder / NAME).unlink()
     (folder / NAME).symlink_to("real")
     assert "is a link and should be a regular file" in refused(folder)
     kept.write(folder, NAME, b"two")  # the link is replaced, not what it points to
-    assert (folder / "a" / "real").read_bytes() == whole
+    assert (folder / "a" / "real").read_bytes() == content
     assert kept.read(folder, NAME) == b"two"
 
 

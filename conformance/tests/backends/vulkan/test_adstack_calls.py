@@ -22,9 +22,9 @@ def powers(monkeypatch: pytest.MonkeyPatch) -> Powers:
         for name in ("launch", "relaunch"):
             monkeypatch.setattr(Launches, name, _noted(getattr(Launches, name), note))
 
-    made = Powers(launching)
-    made.settled()
-    return made
+    program = Powers(launching)
+    program.settled()
+    return program
 
 
 def _noted(launch: Callable[..., Any], note: Callable[[str], None]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from transforms_kit import kernel_of
 from vulkan_kit import backend, compiled
 
 import adstack as qd
-from adstack.backends.vulkan.adstacks import Layouts
+from adstack.backends.shared.layouts import Layouts
 from adstack.errors import AdstackAssertionError, AdstackMemoryError
 from adstack.runtime.adstack_report import TaskRow
 
@@ -30,8 +30,8 @@ def gradient(arch: str, pushing: Sequence[int], **options: Any) -> tuple[np.ndar
 )
 def test_memory_is_taken_for_iterations_that_push(pushing: Sequence[int]):
     want, _ = gradient("reference", pushing)
-    found, row = gradient("vulkan", pushing)
-    assert found.tobytes() == want.tobytes()
+    grads, row = gradient("vulkan", pushing)
+    assert grads.tobytes() == want.tobytes()
     assert row.stride == (4 * STEPS if pushing else 0)
     assert row.lanes is not None
     assert row.lanes <= max(1, len(pushing))
@@ -43,8 +43,8 @@ def test_memory_is_taken_for_iterations_that_push(pushing: Sequence[int]):
 def test_with_less_memory_than_that_fewer_threads_run_and_gradients_are_the_same():
     pushing, limit = range(0, MANY, 40), 100 * 4 * STEPS
     want, _ = gradient("reference", pushing)
-    found, row = gradient("vulkan", pushing, ad_stack_heap_limit=limit)
-    assert found.tobytes() == want.tobytes()
+    grads, row = gradient("vulkan", pushing, ad_stack_heap_limit=limit)
+    assert grads.tobytes() == want.tobytes()
     assert row.allocated is not None
     assert 0 < row.allocated <= limit
 
@@ -76,8 +76,8 @@ def test_what_can_not_be_known_ahead_takes_rows_for_all_threads():
 def test_what_the_device_may_use_is_shared_by_data_and_adstacks():
     pushing, data = range(0, MANY, 40), 5 * 4 * MANY
     want, _ = gradient("reference", pushing)
-    found, row = gradient("vulkan", pushing, device_memory_GB=(data + 5000) / 2**30)
-    assert found.tobytes() == want.tobytes()
+    grads, row = gradient("vulkan", pushing, device_memory_GB=(data + 5000) / 2**30)
+    assert grads.tobytes() == want.tobytes()
     assert row.allocated is not None
     assert 0 < row.allocated <= 5000
     kept = qd.ndarray(qd.u8, data)  # what the gradient took is dropped by now

@@ -266,7 +266,7 @@ def gradient(lanes: int, *depths: int) -> tuple[list[list[float]], TaskRow]:
                 s = s * x[i]
             y[i] = s
 
-    found = []
+    grads = []
     x.fill(1.0)
     for depth in depths:
         n[None] = depth
@@ -274,21 +274,21 @@ def gradient(lanes: int, *depths: int) -> tuple[list[list[float]], TaskRow]:
         y.grad.fill(1.0)
         k()
         k.grad()
-        found.append(sorted(set(x.grad.to_numpy().tolist())))
-    return found, k.grad.adstack_report().tasks[-1]
+        grads.append(sorted(set(x.grad.to_numpy().tolist())))
+    return grads, k.grad.adstack_report().tasks[-1]
 
 
 @pytest.mark.usefixtures("vulkan")
 def test_a_heap_that_grows_is_bound_anew():
-    found, row = gradient(64, 3, 20, 200, 70)
-    assert found == [[4.0], [21.0], [201.0], [71.0]]
+    grads, row = gradient(64, 3, 20, 200, 70)
+    assert grads == [[4.0], [21.0], [201.0], [71.0]]
     assert row.lanes == 64
 
 
 def test_a_heap_is_no_larger_than_what_can_be_bound(vulkan, monkeypatch):
     limited(monkeypatch, vulkan, range=BLOCK)
-    found, row = gradient(4096, 3, 8000)
-    assert found == [[4.0], [8001.0]]
+    grads, row = gradient(4096, 3, 8000)
+    assert grads == [[4.0], [8001.0]]
     assert row.use is not None
     assert row.use.wanted == min(4096, LOCAL_SIZE * most_groups(is_cpu=True, limit=4096))
     assert row.use.bytes <= BLOCK < row.use.bytes + 2 * row.use.stride

@@ -64,25 +64,29 @@ class TestAbsence:
 
     def test_a_device_that_is_not_there_is_named_with_those_that_are(self, monkeypatch):
         monkeypatch.setenv("ADSTACK_VULKAN_DEVICE", "mainframe")
-        found = probe()
-        assert found.reason == "ADSTACK_VULKAN_DEVICE is 'mainframe', and no device has that number or name"
-        assert found.fix.startswith("choose one of 0: ")
+        answer = probe()
+        assert answer.reason == "ADSTACK_VULKAN_DEVICE is 'mainframe', and no device has that number or name"
+        assert answer.fix.startswith("choose one of 0: ")
 
     def test_a_device_is_chosen_by_number_or_part_of_its_name(self, monkeypatch):
-        whole = backend().capabilities.device
-        for wanted in ("0", whole[:6].upper()):
+        device = backend().capabilities.device
+        for wanted in ("0", device[:6].upper()):
             monkeypatch.setenv("ADSTACK_VULKAN_DEVICE", wanted)
-            assert probe().device == whole
+            assert probe().device == device
 
     def test_among_several_the_fastest_kind_is_taken_unless_one_is_named(self, monkeypatch):
         (here, *_) = capability.devices()
         kinds = {"processor": 4, "integrated": 1, "discrete": 2, "other": 0}
-        made = [replace(here, number=k, name=name, kind=kind) for k, (name, kind) in enumerate(kinds.items())]
-        monkeypatch.setattr(capability, "devices", lambda: made)
+        present = [replace(here, number=k, name=name, kind=kind) for k, (name, kind) in enumerate(kinds.items())]
+        monkeypatch.setattr(capability, "devices", lambda: present)
         assert capability.chosen().name == "discrete"
         for wanted, name in (("0", "processor"), ("OTHER", "other"), ("3", "other"), ("integ", "integrated")):
             monkeypatch.setenv("ADSTACK_VULKAN_DEVICE", wanted)
             assert capability.chosen().name == name
+            monkeypatch.setenv("ADSTACK_VULKAN_DEVICE", "1")
+            assert capability.chosen(wanted).name == name
+        assert capability.device_names() == list(kinds)
+        assert capability.chosen("7")[0] == "device='7' was asked for, and no device has that number or name"
 
     def test_one_that_lacks_what_is_needed_is_passed_over_and_refused_by_name(self, monkeypatch):
         (here, *_) = capability.devices()

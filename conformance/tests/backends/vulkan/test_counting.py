@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adstack.backends.shared.extents import RULES, Extent, Step
 from adstack.backends.shared.jit import runtime_library
 from adstack.backends.vulkan.driver.pipeline import Pipeline
 from adstack.backends.vulkan.hostcode.counting import COUNT, Counted
-from adstack.backends.vulkan.hostcode.extents import RULES, Extent, Step
 from adstack.ir.types import DType, i8, i16, i32, i64, u8, u16, u32
 
 TYPES: tuple[DType, ...] = (i8, u8, i16, u16, i32, u32, i64)

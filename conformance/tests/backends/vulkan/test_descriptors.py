@@ -32,9 +32,9 @@ def test_the_same_blocks_have_one_set_and_their_order_matters(memory, sets):
 def test_pools_grow_as_more_sets_are_wanted(memory, sets):
     blocks = [memory.take_block(SMALL, "visible") for _ in range(5)]
     pairs = [(a, b) for a in blocks for b in blocks]
-    found = {sets.of(pair) for pair in pairs}
-    assert len(found) == 25
-    assert {sets.of(pair) for pair in pairs} == found
+    first = {sets.of(pair) for pair in pairs}
+    assert len(first) == 25
+    assert {sets.of(pair) for pair in pairs} == first
     assert (sets.in_use(), sets.spare(2)) == (25, 16 + 32 - 25)
     for block in blocks:
         memory.drop_block(block)

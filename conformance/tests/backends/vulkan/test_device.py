@@ -16,15 +16,15 @@ import adstack as qd
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What has been asked of the semaphore since."""
     qd.init(arch=qd.vulkan)
-    device, found = backend().device, []
+    device, log = backend().device, []
     for name in ("vkWaitSemaphores", "vkGetSemaphoreCounterValue"):
 
-        def call(*given: Any, name: str = name, really: Any = device.vk[name]) -> int:
-            found.append(name)
-            return int(really(*given))
+        def call(*args: Any, name: str = name, really: Any = device.vk[name]) -> int:
+            log.append(name)
+            return int(really(*args))
 
         monkeypatch.setitem(device.vk, name, call)
-    yield found
+    yield log
     qd.reset()
 
 

@@ -48,17 +48,17 @@ class Pipeline:
 def calls_of(log: Log) -> dict[str, Any]:
     """Vulkan's functions, which note what they are called with."""
 
-    def order(*given: Any) -> None:
-        log.append(("order", *given))
+    def order(*args: Any) -> None:
+        log.append(("order", *args))
 
-    def bind(*given: Any) -> None:
-        log.append(("bind", *given))
+    def bind(*args: Any) -> None:
+        log.append(("bind", *args))
 
     def push(commands: int, layout: int, stages: int, offset: int, size: int, values: int) -> None:
         log.append(("push", commands, layout, stages, offset, ctypes.string_at(values, size)))
 
-    def dispatch(*given: Any) -> None:
-        log.append(("dispatch", *given))
+    def dispatch(*args: Any) -> None:
+        log.append(("dispatch", *args))
 
     barrier = (_WORD, _INT, _INT, _INT, _INT, _WORD, _INT, _WORD, _INT, _WORD)
     return {
@@ -73,11 +73,11 @@ def calls_of(log: Log) -> dict[str, Any]:
 def stream() -> Iterator[Stream]:
     """A stream of its own, with nothing on it."""
     shared = shared_of(backend())
-    made = Stream(shared.device, shared.memory, shared.pipelines.layout)
-    made.open()
-    yield made
-    made.state.pipeline = made.state.commands = 0
-    shared.device.vk["vkEndCommandBuffer"](made.current.commands)
+    fresh = Stream(shared.device, shared.memory, shared.pipelines.layout)
+    fresh.open()
+    yield fresh
+    fresh.state.pipeline = fresh.state.commands = 0
+    shared.device.vk["vkEndCommandBuffer"](fresh.current.commands)
 
 
 class Recorded:
@@ -118,8 +118,8 @@ def by_machine_code(stream: Stream, log: Log) -> Callable[..., None]:
     stream.state.layout = 77
 
     def launch(tasks: list[tuple[Pipeline, int]], size: int) -> None:
-        made = Recorded(stream, tasks, size // 8, size)
-        assert made.launch() == 0
+        recorded = Recorded(stream, tasks, size // 8, size)
+        assert recorded.launch() == 0
 
     launch.keep = calls
     return launch
@@ -128,10 +128,10 @@ def by_machine_code(stream: Stream, log: Log) -> Callable[..., None]:
 def by_python(stream: Stream, log: Log, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Record by the stream's own methods."""
     calls = calls_of(log)
-    monkeypatch.setattr(stream, "_barrier", lambda *given: calls["order"](*[number(x) for x in given]))
-    monkeypatch.setattr(stream, "_bind", lambda *given: calls["bind"](*[number(x) for x in given]))
-    monkeypatch.setattr(stream, "_push", lambda *given: calls["push"](*[number(x) for x in given]))
-    monkeypatch.setattr(stream, "_dispatch", lambda *given: calls["dispatch"](*[number(x) for x in given]))
+    monkeypatch.setattr(stream, "_barrier", lambda *args: calls["order"](*[number(x) for x in args]))
+    monkeypatch.setattr(stream, "_bind", lambda *args: calls["bind"](*[number(x) for x in args]))
+    monkeypatch.setattr(stream, "_push", lambda *args: calls["push"](*[number(x) for x in args]))
+    monkeypatch.setattr(stream, "_dispatch", lambda *args: calls["dispatch"](*[number(x) for x in args]))
     stream.layout = 77
 
     def launch(tasks: list[tuple[Pipeline, int]], size: int) -> None:
@@ -178,31 +178,31 @@ def test_both_call_vulkan_alike(seed: int, stream: Stream, monkeypatch: pytest.M
 def test_the_words_of_a_launch_stand_in_the_arena(stream: Stream) -> None:
     log: Log = []
     launcher = by_machine_code(stream, log)
-    made = Recorded(stream, [(Pipeline(5, repeats=True), 1)], 7, 100, uses=3)
-    made.words[:] = np.arange(10, 17)
+    recorded = Recorded(stream, [(Pipeline(5, repeats=True), 1)], 7, 100, uses=3)
+    recorded.words[:] = np.arange(10, 17)
     host = np.frombuffer((ctypes.c_char * 4096).from_address(stream.state.host), np.uint64)
     host[:] = 99
-    assert made.launch() == 0
+    assert recorded.launch() == 0
     assert host[:7].tolist() == list(range(10, 17))
     assert host[7:13].tolist() == [0] * 6  # as many as 100 bytes take
     assert host[13:20].tolist() == [99] * 7
     assert stream.state.used == 128
-    assert made.noted.tolist() == [stream.batch] * 3
-    assert made.lock.calls == [False, "released"]
+    assert recorded.noted.tolist() == [stream.batch] * 3
+    assert recorded.lock.calls == [False, "released"]
     del launcher
 
 
 def test_what_machine_code_can_not_do_is_left_as_it_is(stream: Stream) -> None:
     log: Log = []
     launcher = by_machine_code(stream, log)
-    made = Recorded(stream, [(Pipeline(5, repeats=False), 1)], 4, 32, uses=1)
+    recorded = Recorded(stream, [(Pipeline(5, repeats=False), 1)], 4, 32, uses=1)
 
     def refuses(**words: int) -> bool:
         before = {name: getattr(stream.state, name) for name in words}
         for name, value in words.items():
             setattr(stream.state, name, value)
         everything = bytes(stream.state)
-        refused = made.launch() == 1 and bytes(stream.state) == everything and made.noted[0] == 0
+        refused = recorded.launch() == 1 and bytes(stream.state) == everything and recorded.noted[0] == 0
         for name, value in before.items():
             setattr(stream.state, name, value)
         return refused
@@ -211,20 +211,20 @@ def test_what_machine_code_can_not_do_is_left_as_it_is(stream: Stream) -> None:
     assert refuses(dispatches=state.LAUNCHES)
     assert refuses(used=state.ARENA - 63)
     assert not refuses(used=state.ARENA - 64)
-    made.noted[0] = 0
-    made.lock.free, made.lock.calls[:] = False, []
+    recorded.noted[0] = 0
+    recorded.lock.free, recorded.lock.calls[:] = False, []
     assert refuses()
-    assert made.lock.calls == [False]
-    assert made.launch(held=True) == 0
-    assert made.lock.calls == [False]
+    assert recorded.lock.calls == [False]
+    assert recorded.launch(held=True) == 0
+    assert recorded.lock.calls == [False]
     del launcher
 
 
 def test_a_lock_that_raises_is_one_that_is_taken(stream: Stream) -> None:
-    made = Recorded(stream, [], 4, 32)
+    recorded = Recorded(stream, [], 4, 32)
     raising = ().index
-    made.plan[PLAN["acquire"]] = id(raising)
-    assert made.launch() == 1
+    recorded.plan[PLAN["acquire"]] = id(raising)
+    assert recorded.launch() == 1
 
 
 def test_as_much_is_pushed_as_is_told() -> None:

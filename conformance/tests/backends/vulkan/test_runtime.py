@@ -394,6 +394,7 @@ print("done")
 """
 
 
+@pytest.mark.validation_layer
 def test_the_validation_layer_has_nothing_to_say():
     done = run(LISTENED, ADSTACK_VULKAN_VALIDATION="1")
     assert (done.stdout, done.stderr) == ("done\n", "")

@@ -37,9 +37,9 @@ def by_machine_code(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, ti
     with monkeypatch.context() as patch:
         patch.setattr(qd.kernels.kernel.Kernel, "_call", refuse)
         patch.setattr(stream, "room", lambda size: asked.append(size) or room(size))
-        found = call()
+        result = call()
     assert len(asked) <= times
-    return found
+    return result
 
 
 def many(times: int, kernel: Any, *args: Any) -> None:
@@ -391,8 +391,8 @@ def test_the_last_launch_is_known_whoever_made_it() -> None:
     x = qd.ndarray(qd.i64, 3)
     settled(put, x, 0, 1)
     device = qd.kernels.kernel.state.active().backend
-    (made,) = specialisations(put)
-    plan, numbers = made.plan, []
+    (specialisation,) = specialisations(put)
+    plan, numbers = specialisation.plan, []
     for k in range(4):
         put(x, k % 3, k)
         numbers.append(plan.number)

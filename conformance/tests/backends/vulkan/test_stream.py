@@ -88,14 +88,14 @@ def test_every_launch_draws_numbers_of_its_own(dispatched):
 
     for k in range(20):
         draw(k)
-    found = x.to_numpy()
+    drawn = x.to_numpy()
     assert dispatched() == 1
     qd.init(arch=qd.reference, random_seed=3)
     x = qd.field(qd.f32, shape=20)
     for k in range(20):
         draw(k)
-    assert len(set(found.tolist())) == 20
-    assert (found == x.to_numpy()).all()
+    assert len(set(drawn.tolist())) == 20
+    assert (drawn == x.to_numpy()).all()
 
 
 def test_local_arrays_start_with_zeros_in_every_launch(dispatched):
@@ -189,7 +189,7 @@ def session(arch: Any, seed: int, turns: int) -> list[Any]:
     draw, seen = random.Random(seed), []
     x, y, r = qd.field(qd.i64, ()), qd.field(qd.i64, 70), qd.field(qd.u32, 8)
     arrays = [qd.ndarray(qd.i64, n) for n in (1, 5, 130)]
-    made = step, spread, some, mixed, drawn = kernels_of(x, y, r)
+    kernels = step, spread, some, mixed, drawn = kernels_of(x, y, r)
 
     def fresh() -> None:
         arrays[draw.randrange(3)] = qd.ndarray(qd.i64, draw.randint(1, 200))
@@ -217,7 +217,7 @@ def session(arch: Any, seed: int, turns: int) -> list[Any]:
     for action in draw.choices(choices, weights, k=turns):
         for _ in range(draw.choice((1, 1, 2, 5))):
             action()
-    assert arch is qd.reference or all(isinstance(k.__call__, BuiltinFunctionType) for k in made)
+    assert arch is qd.reference or all(isinstance(k.__call__, BuiltinFunctionType) for k in kernels)
     return [*seen, x[None], y.to_numpy().tolist(), r.to_numpy().tolist(), *(a.to_numpy().tolist() for a in arrays)]
 
 

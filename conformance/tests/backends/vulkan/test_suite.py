@@ -23,19 +23,19 @@ BATCHES = 16
 @pytest.fixture
 def shaders(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[int, ...], None]]:
     """The words of every shader that is asked for; nothing is run."""
-    found: dict[tuple[int, ...], None] = {}
+    seen: dict[tuple[int, ...], None] = {}
 
     def compile_(self, program, options):
-        traits = POOR if len(found) % 4 == 3 else STRICT
-        traits = replace(traits, addresses=len(found) // 4 % 2 == 0)
+        traits = POOR if len(seen) % 4 == 3 else STRICT
+        traits = replace(traits, addresses=len(seen) // 4 % 2 == 0)
         for shader in emit_program(program, traits, debug=options.debug).shaders:
-            found[tuple(shader.words)] = None
+            seen[tuple(shader.words)] = None
         return program
 
     monkeypatch.setattr(VulkanBackend, "compile", compile_)
     monkeypatch.setattr(VulkanBackend, "launch", lambda self, program, scalars, bindings: [0 for _ in program.results])
     without_bounds(monkeypatch)
-    yield found
+    yield seen
     qd.reset()
 
 

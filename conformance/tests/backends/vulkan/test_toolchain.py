@@ -25,31 +25,31 @@ ONE = serial("%a = const 3 : i32\nstore @x[], %a\nreturn", places="place @x : i3
 
 
 def shader():
-    (found,) = emit_program(tasks_of(ONE), STRICT).shaders
-    return found
+    (module,) = emit_program(tasks_of(ONE), STRICT).shaders
+    return module
 
 
 def test_pipelines_are_kept_on_disk(tmp_path):
     device = backend().device
     pipelines = Pipelines(device, tmp_path)
-    made = shader()
-    pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test"))
+    module = shader()
+    pipelines.destroy(pipelines.make(module.words, 1, module.capabilities, "a test"))
     pipelines.save()
     (file,) = (tmp_path / "vulkan").glob("*.bin")
     assert file.stat().st_size > 32
     again = Pipelines(device, tmp_path)
-    again.destroy(again.make(made.words, 1, made.capabilities, "a test"))
+    again.destroy(again.make(module.words, 1, module.capabilities, "a test"))
 
 
 def test_processes_add_to_the_file_and_take_nothing_out_of_it(tmp_path, monkeypatch):
-    device, made = backend().device, shader()
+    device, module = backend().device, shader()
     merged = []
     monkeypatch.setitem(
         device.vk, "vkMergePipelineCaches", lambda handle, into, count, others: merged.append((into, others[0])) or 0
     )
     one, other = Pipelines(device, tmp_path), Pipelines(device, tmp_path)
     for pipelines in (one, other):
-        pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test"))
+        pipelines.destroy(pipelines.make(module.words, 1, module.capabilities, "a test"))
     one.save()
     assert merged == []  # there was nothing, as when it started
     other.save()
@@ -57,8 +57,8 @@ def test_processes_add_to_the_file_and_take_nothing_out_of_it(tmp_path, monkeypa
 
 
 def test_what_is_not_to_be_cached_leaves_no_file(tmp_path):
-    pipelines, made = Pipelines(backend().device, tmp_path), shader()
-    pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test", cached=False))
+    pipelines, module = Pipelines(backend().device, tmp_path), shader()
+    pipelines.destroy(pipelines.make(module.words, 1, module.capabilities, "a test", cached=False))
     pipelines.save()
     assert list(tmp_path.iterdir()) == []
 
@@ -69,9 +69,9 @@ def test_a_damaged_file_is_no_cache(damage, tmp_path):
     name = Pipelines(device, None).name
     (tmp_path / "vulkan").mkdir()
     (tmp_path / "vulkan" / f"{name}.bin").write_bytes(damage)
-    made = shader()
+    module = shader()
     pipelines = Pipelines(device, tmp_path)
-    pipelines.destroy(pipelines.make(made.words, 1, made.capabilities, "a test"))
+    pipelines.destroy(pipelines.make(module.words, 1, module.capabilities, "a test"))
 
 
 def refusing(result: int, device):
@@ -82,18 +82,18 @@ def refusing(result: int, device):
 
 @pytest.mark.parametrize("result", [-3, -13, 0])
 def test_a_pipeline_that_the_driver_refuses_is_an_error_and_never_launched(result):
-    made = shader()
+    module = shader()
     pipelines = Pipelines(refusing(result, backend().device), None)
     with pytest.raises(AdstackRuntimeError, match=r"the Vulkan driver refuses the code of k\.0") as caught:
-        pipelines.make(made.words, 1, made.capabilities, "k.0")
+        pipelines.make(module.words, 1, module.capabilities, "k.0")
     assert "update the driver" in str(caught.value)
 
 
 def test_what_the_device_lacks_is_named():
-    made = shader()
-    needs = made.capabilities | {Capability.AtomicFloat64AddEXT}
+    module = shader()
+    needs = module.capabilities | {Capability.AtomicFloat64AddEXT}
     with pytest.raises(BackendUnavailableError, match=r"needs shaderBufferFloat64AtomicAdd, which .* does not have"):
-        Pipelines(backend().device, None).make(made.words, 1, needs, "k.0")
+        Pipelines(backend().device, None).make(module.words, 1, needs, "k.0")
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_what_a_device_does_is_found_out_once(tmp_path, monkeypatch):
     assert first == shared.traits
     (file,) = (tmp_path / "vulkan").glob("*.traits")
     name = f"vulkan/{file.name}"
-    known = json.loads(kept.read(tmp_path, name))
-    assert known["div32"]
+    measured = json.loads(kept.read(tmp_path, name))
+    assert measured["div32"]
     monkeypatch.setattr(traits, "_tried", lambda *rest: pytest.fail("it was known"))
     assert traits.measured(*arguments) == first
-    kept.write(tmp_path, name, json.dumps({**known, "div32": False}).encode())
+    kept.write(tmp_path, name, json.dumps({**measured, "div32": False}).encode())
     assert not traits.measured(*arguments).div32
 
 

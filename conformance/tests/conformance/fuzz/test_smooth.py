@@ -35,8 +35,8 @@ def test_a_smooth_kernel_runs_without_a_race_and_stays_bounded(seed):
 def test_a_traffic_kernel_runs_without_a_race_and_has_a_gradient(seed):
     kernel = traffic_kernel(seed, 6)
     buffers, adjoints = smooth_buffers(kernel, seed), smooth_adjoints(kernel, seed)
-    found = gradient(kernel, buffers, (), adjoints)
-    assert all(np.isfinite(array).all() for array in found.values())
+    gradients = gradient(kernel, buffers, (), adjoints)
+    assert all(np.isfinite(array).all() for array in gradients.values())
     run(kernel, buffers, options=RunOptions(debug=True))
 
 

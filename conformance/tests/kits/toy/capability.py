@@ -8,5 +8,5 @@ GAPS: tuple[tuple[str, str], ...] = ()
 CAPABILITIES = Capabilities("toy", "emulated", "the interpreter, at a distance", claims=True, races=True)
 
 
-def probe() -> Probe:
+def probe(device: str = "") -> Probe:
     return CAPABILITIES

@@ -14,7 +14,7 @@ from . import capability, codegen, layout, toolchain
 from .capability import probe as probe
 
 
-def open_device() -> Toy:
+def open_device(device: str = "") -> Toy:
     return Toy()
 
 

@@ -12,19 +12,19 @@ from adstack.runtime.protocol.backend import Array, Scalars
 from .codegen import Executable
 
 
-def run(made: Executable, memory: Mapping[str, Array], scalars: Scalars, number: int) -> Scalars:
-    made.ran.clear()
-    how = interpreter.RunOptions(made.options.debug, seed=made.options.random_seed, launch=number, ran=made.ran)
-    return interpreter.run(made.program, {**memory, **made.depths}, scalars, options=how)
+def run(code: Executable, memory: Mapping[str, Array], scalars: Scalars, number: int) -> Scalars:
+    code.ran.clear()
+    how = interpreter.RunOptions(code.options.debug, seed=code.options.random_seed, launch=number, ran=code.ran)
+    return interpreter.run(code.program, {**memory, **code.depths}, scalars, options=how)
 
 
-def heaps(made: Executable) -> list[TaskUse]:
+def heaps(code: Executable) -> list[TaskUse]:
     """One lane for each iteration of the last launch: the toy device has memory for all."""
-    depths = next((array.tolist() for array in made.depths.values()), ())
+    depths = next((array.tolist() for array in code.depths.values()), ())
     uses = []
-    for task in made.program.tasks:
+    for task in code.program.tasks:
         heap = TaskHeap.of(task)
         if heap.groups:
-            placed, lanes = heap.place(depths), heap.lanes(made.ran.get(task.name, 1), depths)
+            placed, lanes = heap.place(depths), heap.lanes(code.ran.get(task.name, 1), depths)
             uses.append(TaskUse(task.name, placed.capacities, placed.stride, 1, lanes, lanes * placed.stride, lanes))
     return uses

@@ -21,8 +21,8 @@ def everywhere():
     quarters = (np.arange(1, int(2.0**17 * 2 / math.pi) + 1) * (math.pi / 2)).astype(np.float32).view(np.int32)
     near = np.concatenate([(quarters + k).view(np.float32) for k in (-1, 0, 1)])
     powers = np.concatenate([np.float32(2) ** np.arange(-149, 128, dtype=np.float32), np.float32([0, np.inf, np.nan])])
-    found = np.concatenate([raw, usual, near, powers, np.nextafter(powers, np.float32(0))])
-    return np.concatenate([found, -found])
+    points = np.concatenate([raw, usual, near, powers, np.nextafter(powers, np.float32(0))])
+    return np.concatenate([points, -points])
 
 
 @pytest.mark.parametrize("name", sorted(WIDE))

@@ -96,6 +96,7 @@ POINTS = {
     "three, diagonal": [[3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]],
     "three, symmetric": [[2.0, 0.5, 0.0], [0.5, 2.0, 0.25], [0.0, 0.25, 1.0]],
 }
+FOUR = {"four": [[3.0, 0.5, 0.0, 0.25], [-0.25, 2.0, 0.5, 0.0], [0.25, 0.0, 1.0, 0.5], [0.0, 0.5, -0.25, 0.5]]}
 
 
 def direction_of(a):
@@ -109,9 +110,9 @@ def gap(values):
     return min(others) / max(abs(values))
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("name", [*POINTS, *FOUR])
 def test_derivatives_of_singular_values_and_vectors(name):
-    a, da = np.array(POINTS[name]), np.array(direction_of(POINTS[name]))
+    a, da = np.array((POINTS | FOUR)[name]), np.array(direction_of((POINTS | FOUR)[name]))
     (u, du), (s, ds), (v, dv) = (split(x) for x in svd(along(a, da)))
     allowed = bound_of(svd, len(a)) * np.linalg.norm(da) / gap(np.diag(s) ** 2)
     assert np.linalg.norm(du @ s @ v.T + u @ ds @ v.T + u @ s @ dv.T - da) <= allowed
@@ -120,9 +121,9 @@ def test_derivatives_of_singular_values_and_vectors(name):
     assert np.abs(np.diag(ds) - np.diag(u.T @ da @ v)).max() <= allowed
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("name", [*POINTS, *FOUR])
 def test_derivatives_of_eigenvalues_and_vectors(name):
-    half = np.array(POINTS[name])
+    half = np.array((POINTS | FOUR)[name])
     a, da = half + half.T, np.array(direction_of(half)) + np.array(direction_of(half)).T
     (w, dw), (q, dq) = (split(x) for x in sym_eig(along(a, da)))
     allowed = bound_of(sym_eig, len(a)) * np.linalg.norm(da) / gap(w)
@@ -130,7 +131,9 @@ def test_derivatives_of_eigenvalues_and_vectors(name):
     assert np.abs(dw - np.diag(q.T @ da @ q)).max() <= allowed
 
 
-@pytest.mark.parametrize("a", [*POINTS.values(), np.eye(2).tolist(), np.eye(3).tolist(), (-np.eye(2)).tolist()])
+@pytest.mark.parametrize(
+    "a", [*POINTS.values(), *FOUR.values(), *(np.eye(n).tolist() for n in (2, 3, 4)), (-np.eye(2)).tolist()]
+)
 def test_derivatives_of_the_polar_factors_also_at_the_identity(a):
     da = np.array(direction_of(a))
     (r, dr), (p, dp) = (split(x) for x in polar_decompose(along(a, da)))

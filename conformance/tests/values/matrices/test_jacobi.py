@@ -35,14 +35,14 @@ def matrices(size):
     generator = np.random.default_rng(size)
     for make in SPECIAL.values():
         yield make(size)
-    for k in range(RANDOM):
+    for k in range(RANDOM if size < 4 else 5):
         a = generator.normal(size=(size, size)) * 10.0 ** generator.integers(-6, 7, size=(size, 1 + k % 2 * (size - 1)))
         if k % 4 == 0:
             a[:, -1] = a[:, 0]
         yield np.rint(a) if k % 5 == 0 else a
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_singular_value_decomposition(size):
     bound = bound_of(svd, size)
     for a in matrices(size):
@@ -58,7 +58,7 @@ def test_singular_value_decomposition(size):
         assert np.all(np.diff(values) <= bound * norm)
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_eigenvalues_of_symmetric_matrices(size):
     bound = bound_of(sym_eig, size)
     for square in matrices(size):
@@ -77,7 +77,7 @@ def test_only_the_upper_triangle_of_a_symmetric_matrix_is_read():
 
 
 @pytest.mark.parametrize("decompose", [svd, sym_eig])
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, 3, 4])
 def test_runtime_elements_are_never_branched_on_and_give_the_same_numbers(decompose, size):
     numbers = [[float(1 + i * size + j**2) for j in range(size)] for i in range(size)]
     terms = decompose(Matrix([[Term(e) for e in row] for row in numbers]))
@@ -103,7 +103,7 @@ def test_nothing_to_diagonalise_is_no_rotation():
 
 
 @pytest.mark.parametrize("decompose", [svd, sym_eig])
-@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3)])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3)])
 def test_other_sizes_are_refused(decompose, shape):
-    with pytest.raises(AdstackTypeError, match=r"is defined for (2x2 and 3x3|square) matrices"):
+    with pytest.raises(AdstackTypeError, match=r"is defined for (matrices of at least 2x2|square matrices)"):
         decompose(Matrix(np.ones(shape)))

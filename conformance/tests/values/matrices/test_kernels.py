@@ -227,17 +227,17 @@ def test_mistakes_in_kernels_are_shown_where_they_are_made(body, message):
 @pytest.mark.parametrize("name", ["svd", "sym_eig", "polar_decompose", "eig"])
 def test_decompositions_compute_in_the_type_that_is_asked_for(name):
     decompose = getattr(qd, name)
-    given = [[2.0, 1.0], [1.0, 0.375]]
+    matrix = [[2.0, 1.0], [1.0, 0.375]]
 
     def results(kernel_type, dt):
         out = qd.field(qd.f64, shape=4)
 
         @qd.kernel
         def k():
-            m = qd.Matrix(given, kernel_type)
-            found = decompose(m) if qd.static(dt is None) else decompose(m, dt)
+            m = qd.Matrix(matrix, kernel_type)
+            parts = decompose(m) if qd.static(dt is None) else decompose(m, dt)
             for i, j in qd.static(qd.ndrange(2, 2)):
-                out[2 * i + j] = found[-1][i, j]
+                out[2 * i + j] = parts[-1][i, j]
 
         k()
         return out.to_numpy().tolist()

@@ -1,0 +1,33 @@
+"""Constants and scalar operations: values in, a value out."""
+
+from __future__ import annotations
+
+from adstack.ir.ops import TABLE
+from adstack.ir.scalar_ops import CONST
+from adstack.ir.structure import Op
+
+from .checks import check_trap
+from .region import RegionEmitter, handles
+from .scalars import EMITTERS, emit
+from .spelling import literal
+
+__all__: list[str] = []
+
+
+@handles(CONST)
+def _const(e: RegionEmitter, op: Op) -> None:
+    """Constants stand where they are used."""
+    value = op.attrs["value"]
+    e.bind(op.result, literal(value, op.result.dtype))
+    if isinstance(value, int):
+        e.know(op.result, int(value))
+
+
+def _pure(e: RegionEmitter, op: Op) -> None:
+    """A scalar operation, in debug mode behind a check of its operands."""
+    check_trap(e, op)
+    e.place(op.result, emit(op.name, op.result.dtype, e.all(op.operands), [v.dtype for v in op.operands]))
+
+
+for _name in EMITTERS:
+    handles(TABLE[_name])(_pure)

@@ -1,0 +1,66 @@
+"""The host playing a device of Apple's, to see what kernels and launches mean where there is none.
+
+Threads run one after another. What only the real device can tell, Apple's compiler, its arithmetic, its memory model,
+is not to be seen here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from adstack.backends.shared.jit import Library
+from adstack.backends.shared.memory_left import memory_left
+from adstack.errors import AdstackMemoryError
+
+from .driver import Buffer
+from .toolchain import grid_name, host_library
+
+__all__ = ["Emulator"]
+
+_ALIGNMENT: Final = 256
+_GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32)
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A function that runs all threads, and the code that it is part of."""
+
+    library: Library
+    run: object
+
+
+class Emulator:
+    """A `Driver`, see there."""
+
+    name = "the host playing an Apple GPU"
+    kind = "emulated"
+    most = 24
+
+    def allocate(self, size: int) -> Buffer:
+        """See `Driver.allocate`."""
+        left = memory_left()
+        if left is not None and size > left:
+            raise AdstackMemoryError(f"no memory for {size} bytes: {left} are left")
+        try:
+            memory = np.zeros(size + _ALIGNMENT, np.uint8)
+        except (MemoryError, ValueError) as error:
+            raise AdstackMemoryError(f"no memory for {size} bytes: {error}") from error
+        start = -memory.ctypes.data % _ALIGNMENT
+        return Buffer(memory.ctypes.data + start, memory[start : start + size])
+
+    def load(self, text: str, names: Sequence[str], *, keep: bool) -> list[_Kernel]:
+        """See `Driver.load`."""
+        library = host_library(text, names, keep=keep)
+        return [_Kernel(library, _GRID(library[grid_name(name)])) for name in names]
+
+    def dispatch(self, pipeline: _Kernel, words: Buffer, threads: int) -> None:
+        """See `Driver.dispatch`: it runs the threads before it returns."""
+        pipeline.run(words.address, threads)  # type: ignore[operator]
+
+    def finish(self) -> None:
+        """Everything has finished."""

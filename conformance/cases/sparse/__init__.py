@@ -1,0 +1,1 @@
+"""Sparse fields: what is active, lists, loops over what is active, gradients."""

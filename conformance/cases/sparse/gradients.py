@@ -1,0 +1,123 @@
+"""Gradients of sparse fields: what is inactive is constant."""
+
+from adstack.conformance.case import Gradient, Run, case
+from adstack.conformance.gradients import EXACT, real
+
+
+def placed(level, *fields):
+    level.place(*fields, *(each for field in fields for each in (field.grad, field.dual)))
+
+
+@case(rules=["sparse.gradient"], **EXACT)
+def a_loop_over_what_is_active_is_differentiated(qd, dtype):
+    x, y, s = qd.field(dtype), qd.field(dtype), real(qd, dtype, ())
+    placed(qd.root.pointer(qd.i, 3).dense(qd.i, 2), x, y)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[i] = x[i] * x[i]
+        for i in range(6):
+            s[None] += y[i] + 4.0 * x[i]
+
+    gradient = Gradient(
+        seed={s: 2.0},
+        expect={x: [8.0, 8.0 + 4.0 * 3.0, 0.0, 0.0, 8.0 + 4.0 * 0.5, 8.0]},
+        forward_seed={x: [1.0, 2.0, 0.0, 0.0, 4.0, 8.0]},
+        forward_expect={s: 4.0 + 2.0 * 10.0 + 4.0 * 5.0 + 32.0},
+    )
+    given = {x: [0.0, 3.0, 0.0, 0.0, 0.5, 0.0]}
+    return Run(k, given=given, expect={s: 9.25 + 14.0}, gradient=gradient)
+
+
+@case(rules=["sparse.gradient", "sparse.write"], **EXACT)
+def what_is_scattered_is_differentiated(qd, dtype):
+    """Particles add to cells that they activate; a loop reads these and cells beside them."""
+    p, cell, s = real(qd, dtype, 3), qd.field(dtype, needs_grad=True, needs_dual=True), real(qd, dtype, ())
+    qd.root.bitmasked(qd.i, 8).place(cell)
+
+    @qd.kernel
+    def k():
+        for i in p:
+            cell[2 * i + 1] += p[i] * p[i]
+        for i in cell:
+            s[None] += cell[i] * cell[i] + cell[i - 1]
+
+    gradient = Gradient(
+        seed={s: 1.0},
+        expect={p: [4.0 * 1.0, 4.0 * 8.0, 4.0 * -0.125]},
+        forward_seed={p: [1.0, 2.0, 8.0]},
+        forward_expect={s: 4.0 + 64.0 - 4.0},
+    )
+    return Run(k, given={p: [1.0, 2.0, -0.5]}, expect={s: 1.0 + 16.0 + 0.0625}, gradient=gradient)
+
+
+@case(rules=["sparse.gradient", "sparse.lists"], **EXACT)
+def lists_are_differentiated(qd, dtype):
+    """Neighbours are gathered in one kernel, and summed up in another."""
+    near, x, y = qd.field(qd.i32), real(qd, dtype, 4), real(qd, dtype, 4)
+    qd.root.dense(qd.i, 4).dynamic(qd.j, 3).place(near)
+
+    @qd.kernel
+    def search():
+        for i in range(4):
+            near[i].deactivate()
+            for j in range(i):
+                near[i].append(j)
+
+    @qd.kernel
+    def k():
+        for i in y:
+            for n in range(near[i].length()):
+                y[i] += x[near[i, n]] * x[i]
+
+    gradient = Gradient(
+        seed={y: [1.0, 1.0, 2.0, 4.0]},
+        expect={x: [2.0 + 6.0 + 20.0, 1.0 + 6.0 + 20.0, 2.0 * 3.0 + 20.0, 4.0 * 6.0]},
+        forward_seed={x: [1.0, 0.0, 0.0, 1.0]},
+        forward_expect={y: [0.0, 2.0, 3.0, 5.0 + 6.0]},
+    )
+    return [Run(search), Run(k, given={x: [1.0, 2.0, 3.0, 5.0]}, expect={y: [0, 2.0, 9.0, 30.0]}, gradient=gradient)]
+
+
+@case(rules=["sparse.gradient"], modes=("forward", "reverse"), dtypes=["f32", "f64"])
+def steps_that_clear_a_grid_on_a_tape(qd, dtype):
+    """The grid of each step is that of its own particles, as it was then."""
+    x, grid, s = real(qd, dtype, 2), qd.field(dtype), real(qd, dtype, ())
+    block = qd.root.pointer(qd.i, 4)
+    placed(block.dense(qd.i, 2), grid)
+    at = qd.field(qd.i32, shape=2)
+
+    @qd.kernel
+    def scatter():
+        for i in x:
+            grid[at[i]] += x[i]
+
+    @qd.kernel
+    def gather():
+        for i in x:
+            x[i] = grid[at[i]] * grid[at[i]] + grid[at[i] + 1]
+            at[i] += 2
+
+    @qd.kernel
+    def clear():
+        for b in block:
+            qd.deactivate(block, [b])
+
+    @qd.kernel
+    def total():
+        for i in x:
+            s[None] += x[i]
+
+    def steps():
+        for _ in range(2):
+            scatter()
+            gather()
+            clear()
+        total()
+
+    # a, b at cells 2 and 3, then at 4 and 5: x = [a^2 + b, b^2], twice
+    a, b = 2.0, 3.0
+    c, d = a * a + b, b * b
+    gradient = Gradient(expect={x: [2 * c * 2 * a, 2 * c + (1 + 2 * d) * 2 * b]}, loss=s)
+    return Run(steps, given={x: [a, b], at: [2, 3]}, expect={s: c * c + d + d * d, grid: 0.0}, gradient=gradient)

@@ -1,0 +1,175 @@
+"""The metal backend, with the host playing the device: what is honest about it, and that launches do what they do."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import played_metal
+import pytest
+
+import adstack as qd
+from adstack import inspection
+from adstack.backends.metal import capability, native, toolchain
+from adstack.backends.metal.toolchain import host_library
+from adstack.errors import InternalError
+from adstack.runtime.protocol.backend import Capabilities, Unavailable
+
+
+@pytest.fixture
+def on_metal_host(monkeypatch):
+    monkeypatch.setenv(capability.CHOICE, capability.HOST)
+    qd.init(arch=qd.metal, offline_cache=False)
+
+
+def test_it_is_unavailable_unless_the_host_is_asked_to_play_it(monkeypatch):
+    monkeypatch.delenv(capability.CHOICE, raising=False)
+    there = inspection.probe("metal")
+    assert isinstance(there, Unavailable)
+    assert "ADSTACK_METAL_DEVICE=host" in there.fix
+    monkeypatch.setenv(capability.CHOICE, capability.HOST)
+    there = inspection.probe("metal")
+    assert isinstance(there, Capabilities)
+    assert (there.kind, there.device) == ("emulated", "the host playing an Apple GPU")
+    monkeypatch.setattr(capability, "compiler", lambda: None)
+    there = inspection.probe("metal")
+    assert isinstance(there, Unavailable)
+    assert "clang" in there.fix
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("float* p = launch.x; p[0] = 1;", "cannot initialize"),
+        ("double d = 1; launch.x[0] = d;", "poisoned"),
+        ("launch.x[0] = unknown(launch.x[1]);", "undeclared"),
+    ],
+)
+def test_text_that_apples_compiler_would_refuse_is_refused(line, complaint):
+    parameters = "device Launch& launch [[buffer(0)]], uint thread [[thread_position_in_grid]], uint threads"
+    text = "#include <metal_stdlib>\nusing namespace metal;\nstruct Launch { device float* x; };\n"
+    with pytest.raises(InternalError, match=complaint):
+        host_library(f"{text}kernel void k({parameters}) {{ {line} }}\n", ["k"], keep=False)
+
+
+def test_compiled_text_is_kept_on_disk(monkeypatch, tmp_path):
+    monkeypatch.setattr(toolchain, "default_folder", lambda: tmp_path)
+    kernel = "kernel void k(device Launch& launch, uint thread, uint threads) { launch.n = 7; }"
+    text = f"#include <metal_stdlib>\nstruct Launch {{ int n; }};\n{kernel}\n"
+    host_library(text, ["k"], keep=True)
+    monkeypatch.setattr(toolchain, "_compiled", None)
+    assert host_library(text, ["k"], keep=True)["grid_k"]
+
+
+def gradients():
+    """Of a loop whose adstacks are as deep as memory says; how many slots were used."""
+    x, y = (qd.field(qd.f32, shape=6, needs_grad=True) for _ in range(2))
+    n = qd.field(qd.i32, shape=6)
+    n.from_numpy(np.array([0, 3, 1, 5, 2, 4], np.int32))
+    x.from_numpy(np.linspace(0.1, 1, 6, dtype=np.float32))
+
+    @qd.kernel
+    def step():
+        for i in x:
+            s = x[i]
+            for _ in range(n[i]):
+                s = qd.sin(s) + 0.5 * s
+            y[i] = s
+
+    gradients = []
+    for most in (5, 9):
+        n[1] = most
+        x.grad.fill(0)
+        y.grad.fill(1)
+        step()
+        step.grad()
+        gradients.append(x.grad.to_numpy().tobytes())
+    return gradients, [row.used for row in step.grad.adstack_report(use=True).rows]
+
+
+@pytest.mark.usefixtures("on_metal_host")
+class TestLaunches:
+    def test_gradients_with_adstacks_are_the_references(self):
+        first = gradients()
+        qd.init(arch=qd.reference)
+        assert first == gradients()
+
+    def test_results_prints_and_arrays_of_the_host(self, capsys):
+        a = np.arange(5, dtype=np.int64)
+
+        @qd.kernel
+        def k(a: qd.types.ndarray(), n: qd.i32) -> qd.f32:
+            total = 0.0
+            for i in range(5):
+                a[i] += n
+                total += a[i]
+            print("sum", total)
+            return total
+
+        assert [k(a, 2), k(a, -1)] == [20.0, 15.0]
+        assert a.tolist() == [1, 2, 3, 4, 5]
+        assert capsys.readouterr().out == "sum 20.0\nsum 15.0\n"
+
+    def test_what_is_out_of_bounds_is_told(self):
+        x = qd.field(qd.i32, shape=4, name="x")
+
+        @qd.kernel
+        def k(i: qd.i32):
+            x[i] = 1
+
+        with pytest.raises(qd.AdstackOutOfBoundsError, match=r"Accessing field x at \(9\), outside its extents \(4\)"):
+            k(9)
+        k(3)
+        assert x.to_numpy().tolist() == [0, 0, 0, 1]
+
+    def test_floats_of_64_bits_are_refused_by_the_name_of_the_field(self):
+        x = qd.field(qd.f64, shape=4, name="x")
+
+        @qd.kernel
+        def k():
+            x[0] = 1
+
+        with pytest.raises(qd.BackendUnavailableError, match="field x holds f64, a type that the Metal"):
+            k()
+
+
+class TestOnApplesSystem:
+    """The calls that a device of Apple's would see, which a module in the place of pyobjc's plays."""
+
+    @pytest.fixture(autouse=True)
+    def played(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "Metal", played_metal)
+        monkeypatch.setattr(native.platform, "system", lambda: "Darwin")
+        monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: name)
+        monkeypatch.setenv(capability.CHOICE, capability.DEFAULT)
+
+    def test_a_device_has_to_be_asked_for(self, monkeypatch):
+        monkeypatch.delenv(capability.CHOICE)
+        there = inspection.probe("metal")
+        assert isinstance(there, Unavailable)
+        assert "ADSTACK_METAL_DEVICE=default" in there.fix
+
+    def test_gradients_are_the_references(self):
+        qd.init(arch=qd.metal, offline_cache=False)
+        first = gradients()
+        qd.init(arch=qd.reference)
+        assert first == gradients()
+
+    def test_what_the_device_refuses_is_told(self, monkeypatch):
+        driver = native.NativeDriver()
+        with pytest.raises(qd.AdstackMemoryError, match="on a played device"):
+            driver.allocate(1 << 50)
+        with pytest.raises(InternalError, match="no such type"):
+            driver.load("nonsense", [], keep=False)
+
+    def test_a_device_that_fails_says_so(self, monkeypatch):
+        monkeypatch.setattr(played_metal.Device, "state", 5)
+        qd.init(arch=qd.metal, offline_cache=False)
+        x = qd.field(qd.i32, shape=4)
+
+        @qd.kernel
+        def k():
+            x[0] = 1
+
+        with pytest.raises(qd.AdstackRuntimeError, match="a played device failed: a page fault"):
+            k()

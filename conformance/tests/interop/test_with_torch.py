@@ -1,0 +1,83 @@
+"""`adstack.torch` with torch itself, whose `gradcheck` compares derivatives with differences."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+from libraries_kit import cubes, picked, square, swing
+
+from adstack.torch import wrap
+
+pytestmark = [
+    pytest.mark.library("torch"),
+    pytest.mark.usefixtures("on_cpu"),
+    pytest.mark.filterwarnings("default"),
+]
+
+
+@pytest.fixture
+def torch():
+    return import_module("torch")
+
+
+@pytest.fixture
+def x(torch):
+    return torch.linspace(0.5, 2.0, 6, dtype=torch.float64, requires_grad=True)
+
+
+def test_derivatives_are_those_of_differences(torch, x):
+    f = wrap(square, outputs={"y": lambda x, scale: torch.zeros_like(x)})
+    total, pick = wrap(cubes), wrap(picked, outputs={"y": lambda index, x: torch.zeros_like(x[:3])})
+    index = torch.tensor([1, 1, 4], dtype=torch.int32)
+    for function in (lambda x: f(x, 3.0), lambda x: f(x[::2], 2.0), total, lambda x: pick(index, x)):
+        assert torch.autograd.gradcheck(function, (x,))
+
+
+def test_steps_in_place_follow_each_other(torch, x):
+    step = wrap(swing)
+
+    def simulate(x, v):
+        x, v = x.clone(), v.clone()
+        for _ in range(3):
+            before = x._version
+            x, v = step(x, v)
+            assert x._version > before
+        return x, v
+
+    assert torch.autograd.gradcheck(simulate, (x, x.detach().clone().requires_grad_()))
+
+
+def test_views_are_written_through_torch(torch, x):
+    base = torch.zeros(12, dtype=torch.float64)
+    wrap(square)(x, base[::2], 2.0)
+    base.sum().backward()
+    assert torch.equal(x.grad, 4 * x.detach())
+
+
+def test_a_version_rises_without_gradients_too(torch):
+    x, v = torch.ones(2), torch.ones(2)
+    wrap(swing)(x, v)
+    assert (x._version, v._version) == (1, 1)
+
+
+def test_torch_notices_what_is_changed_before_backward(torch, x):
+    total = wrap(cubes)(x)
+    with torch.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
+def test_gradients_are_returned_once(torch, x):
+    total = wrap(cubes)(x)
+    total.backward(retain_graph=True)
+    total.backward()
+    assert torch.equal(x.grad, 6 * x.detach() ** 2)
+
+
+def test_compile_leaves_it_alone(torch, x):
+    total = wrap(cubes)
+    compiled = torch.compile(lambda x: total(2 * x), backend="eager")
+    compiled(x).backward()
+    assert torch.equal(x.grad, 24 * x.detach() ** 2)

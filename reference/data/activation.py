@@ -1,0 +1,128 @@
+"""What the host does with the elements of sparse fields: a write activates, a read does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ..runtime.memory.buffers import Array, Buffer
+from .levels import Cells, Level
+
+__all__ = ["SparseArray", "activate", "clear", "fill", "is_active", "replace", "shown"]
+
+
+class SparseArray(Protocol):
+    """A field whose elements lie in cells of sparse levels."""
+
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        """Of the sparse levels, from the root on."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes."""
+
+    @property
+    def buffer(self) -> Buffer:
+        """The memory."""
+
+    @property
+    def role(self) -> str:
+        """What it is: a "grad" or "dual" may have at an inactive element what is left of earlier."""
+
+
+def is_active(cells: Sequence[Cells], index: Sequence[int]) -> bool:
+    """Whether the element at an `index`, counted from 0, is active: the innermost of its `cells` says so."""
+    if not cells:
+        return True
+    level, cell = cells[-1].level, cells[-1].cell(index)
+    word: int = level.words.number_at(tuple(level.word(cell)))
+    return word != 0 if level.lists is None else bool(level.rank(cell) < word)
+
+
+def activate(cells: Iterable[Cells], index: Sequence[int]) -> None:
+    """Make the element at an index active, and the cells that it lies in; a list grows as far as that."""
+    for each in cells:
+        level, cell = each.level, each.cell(index)
+        least = 1 if level.lists is None else level.rank(cell) + 1
+        at: tuple[int, ...] = tuple(level.word(cell))
+        if level.words.number_at(at) < least:
+            level.words.store_at(at, least, least)
+
+
+def shown(array: SparseArray, contents: Array) -> Array:
+    """The contents of an array as they are read: those of a gradient or dual are 0 where nothing is active."""
+    if array.role == "primal":
+        return contents
+    result, cells, rank, where = np.zeros_like(contents), array.cells[-1], len(array.shape), _active(array)
+    cells.blocks(result, rank)[where] = cells.blocks(contents, rank)[where]
+    return result
+
+
+def fill(array: SparseArray, values: object) -> None:
+    """Set every active element to `values`: a number, or a numpy array of an element's shape."""
+    if array.role != "primal":
+        array.buffer.write(0)
+    _change(array, lambda blocks, where: blocks.__setitem__(where, values))
+
+
+def replace(array: SparseArray, values: Array) -> None:
+    """Take over `values`, of the shape of all elements: those that are not 0 are activated, the others are not."""
+    rank = len(array.shape)
+    present = (values != 0).reshape((*array.shape, -1)).any(-1)
+    for cells in array.cells:
+        _extend(cells.level, _any(cells.blocks(present, rank), len(cells.steps)))
+    if array.role != "primal":
+        array.buffer.write(values)
+        return
+    source = array.cells[-1].blocks(np.ascontiguousarray(values), rank)
+    _change(array, lambda blocks, where: blocks.__setitem__(where, source[where]))
+
+
+def clear(level: Level) -> None:
+    """Make all cells of a level inactive; the elements in them must be 0 by then."""
+    words = level.words.to_numpy()
+    if words.any():
+        level.words.from_numpy(np.zeros_like(words))
+
+
+def _any(blocks: Array, axes: int) -> Array:
+    """For each cell, of so many axes, whether one of its elements is true."""
+    return np.asarray(blocks.any(tuple(range(axes, blocks.ndim))))
+
+
+def _extend(level: Level, cells: Array) -> None:
+    """Activate the cells for which a boolean is true."""
+    words = level.words.to_numpy()
+    if level.lists is None:
+        more = cells.astype(words.dtype)
+    else:
+        k, capacity = level.lists.position, level.lists.capacity
+        shape = (*cells.shape[:k], cells.shape[k] // capacity, capacity, *cells.shape[k + 1 :])
+        ranks = np.arange(1, capacity + 1).reshape([-1 if axis == k + 1 else 1 for axis in range(len(shape))])
+        more = np.where(cells.reshape(shape), ranks, 0).max(k + 1).reshape(words.shape)
+    level.words.from_numpy(np.maximum(words, more))
+
+
+def _active(array: SparseArray) -> tuple[Array, ...]:
+    """The indices of the active cells of its innermost sparse level."""
+    level = array.cells[-1].level
+    return np.nonzero(level.active(level.words.to_numpy()))
+
+
+def _change(array: SparseArray, change: Callable[[Array, tuple[Array, ...]], object]) -> None:
+    """Let `change(blocks, where)` write the active cells of an array: no memory is touched but theirs."""
+    cells, rank, buffer = array.cells[-1], len(array.shape), array.buffer
+    where = _active(array)
+    with buffer.locked(), np.errstate(all="ignore"):
+        view = buffer.view()
+        if view is None:
+            contents = np.array(buffer.read())
+            change(cells.blocks(contents, rank), where)
+            buffer.write(contents)
+            return
+        buffer.announce()
+        change(cells.blocks(view, rank), where)
+        buffer.touch()

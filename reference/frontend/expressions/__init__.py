@@ -1,0 +1,10 @@
+"""The visitors of expressions; importing a module registers its visitors in `dispatch.py`.
+
+dispatch.py   the table by type of syntax node, for statements as well, and the way into it
+operators.py  literals, arithmetic, comparisons, conditions; lints.py: what looks like a mistake in them
+indexing.py   subscripts
+printing.py   print and f-strings; percent.py: formats by %
+foreign.py    the user's Python code, run while compiling
+
+May import: frontend.emission and below, data, values, ir, errors.
+"""

@@ -1,0 +1,48 @@
+"""What is known of one launch outside a tape: `Record`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...errors import AdstackError
+from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.memory.keeping import Kept
+from ..memory.arguments import ArgumentKey
+
+if TYPE_CHECKING:
+    from .kept import KeptLaunch
+
+__all__ = ["Record"]
+
+
+class Record:
+    """One launch.
+
+    Attributes:
+        key: its arguments, which also tells whether their memory is still there.
+        number: of the launch, as the backend counts, or of a later one before anything else was written.
+        copies: what memory held that others may write without saying so.
+        kept: the launches that it was made of, with what they overwrote; empty if the launch was an ordinary one.
+        error: why it can't be differentiated.
+        lost: whether what it kept was given up.
+    """
+
+    __slots__ = ("__weakref__", "copies", "error", "kept", "key", "lost", "number")
+
+    def __init__(self, key: ArgumentKey, number: int = 0) -> None:
+        self.key, self.number, self.lost = key, number, False
+        self.copies: dict[str, Kept | Array | Buffer] = {}
+        self.kept: Sequence[KeptLaunch] = ()
+        self.error: AdstackError | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it keeps."""
+        if not self.copies and not self.kept:
+            return 0
+        return sum(one.nbytes for one in self.copies.values()) + sum(piece.nbytes for piece in self.kept)
+
+    def lose(self) -> None:
+        """Give up what it keeps: its memory was needed for something else."""
+        self.lost, self.copies, self.kept = True, {}, ()

@@ -1,0 +1,100 @@
+"""What forward mode around a tape changes: the tape records the launches with their tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...errors import AdstackRuntimeError
+from ...launch.arguments import Call
+from ...launch.results import result_value
+from ...launch.specialisation import Specialisation
+from ...runtime.memory.buffers import Buffer
+from ...runtime.state import Runtime
+from ...runtime.threads.recording import Forward, in_charge, is_recording
+from ..modes.companions import accompanied
+from ..modes.jvp import refuse_partial
+from .links import Links
+from .losses import Loss
+
+__all__ = ["Around"]
+
+_ORIGIN: Final = "the host in forward mode"
+_WHY: Final = "there are no second derivatives of what the host computes"
+
+
+class Around:
+    """What is in force where a tape is opened.
+
+    Attributes:
+        forward: forward mode; None if there is none, and then nothing here makes a difference.
+    """
+
+    def __init__(self, forward: Forward | None = None) -> None:
+        self.forward = forward
+
+    @classmethod
+    def here(cls, loss: Loss) -> Around:
+        """What is in force in this thread; AdstackRuntimeError if it is a tape, or the loss has no dual."""
+        recorder: object = in_charge()
+        if recorder is None or not isinstance(recorder, Forward):  # protocols are slow to ask
+            if is_recording():
+                raise AdstackRuntimeError("a Tape can't be opened inside another Tape", do="leave that first")
+            return cls()
+        if getattr(loss.data, "dual", None) is None or not loss.data.dual.is_placed:
+            raise AdstackRuntimeError(
+                "the loss of a Tape inside FwdMode has no dual",
+                do="make it with needs_dual=True, or leave FwdMode first",
+            )
+        return cls(recorder)
+
+    def launched(
+        self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime, args: Sequence[object]
+    ) -> tuple[Specialisation, Call]:
+        """What is launched and differentiated for a call that `specialisation` would serve.
+
+        AdstackRuntimeError if it has tangents, and something has a gradient and no dual.
+        """
+        if self.forward is None:
+            return specialisation, call
+        jvp: Specialisation = self.forward.enter(kernel, specialisation, call, runtime)
+        if jvp is not specialisation:
+            if accompanied(specialisation, "grad"):
+                refuse_partial(specialisation)
+            _, call = self.forward.adjoint(kernel, specialisation, call, runtime, args)
+        return jvp, call
+
+    def returned(self, specialisation: Specialisation, scalars: Sequence[Any], links: Links) -> Any:
+        """What the user gets of what a launch with tangents returned: numbers that no gradient can be taken of."""
+        if specialisation.returns is None:
+            return None
+        value = result_value(specialisation.returns, scalars[: len(specialisation.kernel.returns)])
+        return links.refused(specialisation.returns, value, _WHY, _ORIGIN)
+
+    def read(self, value: float, links: Links) -> Any:
+        """A `value` that the host has read of memory that has a gradient: a number that no gradient can be taken of."""
+        return links.refused_number(value, _WHY, _ORIGIN)
+
+    def written(self, array: Any, where: Any, entries: Sequence[Any] = ()) -> list[Buffer]:
+        """The memory that the host's write is about, tangents included, which are written here."""
+        if self.forward is None:
+            return [array.buffer]
+        if entries:
+            self.forward.host_linked(array, where, entries)
+        else:
+            self.forward.host_wrote(array, where)
+        has_dual = array.dual is not None and array.dual.is_placed
+        return [array.buffer, array.dual.buffer] if has_dual else [array.buffer]
+
+    def seed(self, loss: Loss) -> None:
+        """The loss's gradient is the same in every direction."""
+        if self.forward is not None:
+            loss.data.grad.dual.fill(0.0)
+
+    def refuse(self, function: Any, what: str) -> None:
+        """AdstackRuntimeError within forward mode: the function has no second derivative, as `what` says."""
+        if self.forward is not None:
+            raise AdstackRuntimeError(
+                f"{function.__name__} {what}, and there are no second derivatives of it",
+                do="call it outside of qd.ad.FwdMode, or without a Tape",
+            )

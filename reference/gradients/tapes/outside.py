@@ -1,0 +1,46 @@
+"""Which elements with a gradient were written from outside since the last event of a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...runtime.memory.buffers import Buffer
+from ..memory.undo import Change, Overwritten, identity
+
+__all__ = ["Outside"]
+
+
+class Outside:
+    """Masks of elements, by the memory of their gradients."""
+
+    def __init__(self) -> None:
+        self._masks: dict[int, tuple[Buffer, npt.NDArray[np.bool_]]] = {}
+
+    def _mask(self, grad: Buffer) -> npt.NDArray[np.bool_]:
+        return self._masks.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))[1]
+
+    def note(self, grad: Buffer, where: Any) -> None:
+        """The host wrote elements whose gradients stand in `grad`."""
+        self._mask(grad)[where] = True
+
+    def taken(
+        self, changes: Iterable[Change], gradients: Mapping[Hashable, Buffer], complete: set[int]
+    ) -> tuple[list[Overwritten], Collection[int]]:
+        """The elements, which are noted no more, and the identities of the memory of the gradients that were noted.
+
+        Args:
+            changes: of memory: what numpy, torch or other threads wrote is among the elements, as far as it changed.
+            gradients: by the identity of the memory that they belong to.
+            complete: identities of the memory of gradients whose writes were all noted.
+        """
+        noted = set(self._masks)
+        for change in changes:
+            grad = gradients.get(identity(change.buffer))
+            if grad is not None and id(grad) not in complete:
+                self._mask(grad)[...] |= change.mask()
+        masks, self._masks = self._masks, {}
+        return [Overwritten(grad, mask, given=True) for grad, mask in masks.values()], noted

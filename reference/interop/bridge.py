@@ -1,0 +1,213 @@
+"""A kernel as a function of arrays that belong to another library, which asks for its derivative later.
+
+The library keeps what the derivative needs, as it does for functions of its own. What that is depends on the kernel:
+mostly what the reverse pass reads, in the contents that the launch left. Where the launch overwrites what the reverse
+pass needs, the contents before the launch are kept instead, and it is launched again when the derivative is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import AdstackCallError, AdstackDataAccessError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ..gradients.modes.compiled import differentiated
+from ..gradients.seeds import SEED, is_real
+from ..kernels.kernel import BoundKernel, Kernel
+from ..launch.array_arguments import NdarrayParameter, WithGradient
+from ..launch.specialisation import Specialisation
+from ..launch.template_arguments import TemplateParameter
+from ..runtime.memory.buffers import Array
+from ..runtime.state import Runtime
+from ..values.matrices.matrix import Matrix
+from ..values.specs import MatrixSpec, ScalarSpec
+
+__all__ = ["Bridge", "Demand", "Outputs", "WithGradient"]
+
+Outputs = Mapping[str, Callable[..., Any]]
+"""Parameters that calls leave out: a function of the arguments that are passed makes the array for each."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the derivative of a launch needs to know of it.
+
+    Attributes:
+        contents: positions of the arguments whose contents matter; others of the same shape and type do as well.
+        again: whether it launches again: contents are then those before the launch, not those after it.
+        versions: of the fields that it reads, as they are at the launch.
+    """
+
+    contents: frozenset[int]
+    again: bool
+    versions: Mapping[str, int]
+
+
+class Bridge:
+    """A kernel that is called with arrays of another library.
+
+    Args:
+        kernel: a kernel, or one bound to its object.
+        outputs: see `Outputs`.
+
+    Attributes:
+        names: of the parameters, in order; without the object of a method.
+
+    Raises:
+        AdstackRuntimeTypeError: if it is no kernel.
+        AdstackCallError: if a name in `outputs` is not that of a parameter.
+    """
+
+    def __init__(self, kernel: object, outputs: Outputs | None = None) -> None:
+        if not isinstance(kernel, (Kernel, BoundKernel)):
+            raise AdstackRuntimeTypeError(f"wrap() takes a kernel, got {kernel!r}", do="decorate it with @qd.kernel")
+        self._bound: Final = (kernel.owner,) if isinstance(kernel, BoundKernel) else ()
+        self._kernel: Final = kernel.kernel if isinstance(kernel, BoundKernel) else kernel
+        self.names: Final = self._kernel.signature.names[len(self._bound) :]
+        self._outputs: Final = dict(outputs or {})
+        if unknown := [name for name in self._outputs if name not in self.names]:
+            raise AdstackCallError(f"wrap(): {self.name} has no parameter {unknown[0]!r}, which is among the outputs")
+        self._demands: Final[WeakKeyDictionary[Specialisation, Demand]] = WeakKeyDictionary()
+
+    @property
+    def name(self) -> str:
+        """The kernel's."""
+        return self._kernel.signature.name
+
+    def arranged(self, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters, with arrays for those that calls leave out.
+
+        AdstackCallError if they are not exactly those that the function takes.
+        """
+        names = [name for name in self.names if name not in self._outputs]
+        passed = dict(zip(names, args, strict=False)) if len(args) <= len(names) else {}
+        if len(passed) != len(args) or not passed.keys().isdisjoint(kwargs) or {*passed, *kwargs} != {*names}:
+            raise AdstackCallError(f"{self.name} takes the arguments {', '.join(names)}")
+        passed |= kwargs
+        in_order = [passed[name] for name in names]
+        created = {name: make(*in_order) for name, make in self._outputs.items()}
+        return tuple(created[name] if name in created else passed[name] for name in self.names)
+
+    def takes_array(self, position: int) -> bool:
+        """Whether a parameter takes arrays; others take numbers and compile-time objects."""
+        return isinstance(self._kernel.parameters[len(self._bound) + position], (NdarrayParameter, TemplateParameter))
+
+    def written(self, args: tuple[object, ...]) -> tuple[int, ...]:
+        """The positions of the arguments that a launch may write.
+
+        AdstackRuntimeError if it may write anything else: the library would not know.
+        """
+        specialisation, _, _ = self._prepared(args)
+        names = {name for name in specialisation.plan.compiled.written if self._lasts(specialisation, name)}
+        if others := names.difference(self.names):
+            label = specialisation.kernel.places[min(others)].label or min(others)
+            raise AdstackRuntimeError(
+                f"{self.name} writes {label}, which is none of its array arguments: derivatives could not follow",
+                loc=specialisation.kernel.loc,
+                do="pass it as an argument, annotated with qd.types.ndarray()",
+            )
+        return tuple(position for position, name in enumerate(self.names) if name in names)
+
+    def refuse_fields(self, args: tuple[object, ...]) -> None:
+        """AdstackRuntimeError if a launch with such `args` may read a field that is none of them."""
+        specialisation, _, _ = self._prepared(args)
+        names = {name for name in specialisation.plan.compiled.read if self._lasts(specialisation, name)}
+        if others := names.difference(self.names):
+            label = specialisation.kernel.places[min(others)].label or min(others)
+            raise AdstackRuntimeError(
+                f"{self.name} reads {label}, which is none of its array arguments: it is no function of these alone",
+                loc=specialisation.kernel.loc,
+                do="pass it as an argument, annotated with qd.types.ndarray()",
+            )
+
+    def launch(self, args: tuple[object, ...]) -> Array | None:
+        """Launch with `args`, one for each parameter that is not bound.
+
+        Returns the number or vector that the kernel returns as an array, and None if it returns nothing.
+        AdstackRuntimeTypeError if it returns several things.
+        """
+        value = self._kernel(*self._bound, *args)
+        spec = self._kernel.returns
+        if spec is None:
+            return None
+        if not isinstance(spec, (ScalarSpec, MatrixSpec)):
+            raise AdstackRuntimeTypeError(
+                f"{self.name} returns several things", do="return a number or a vector, or write to an array"
+            )
+        return np.asarray(value.to_numpy() if isinstance(value, Matrix) else value, spec.dtype.numpy)
+
+    @property
+    def returns(self) -> tuple[tuple[int, ...], npt.DTypeLike] | None:
+        """The shape and type of what the kernel returns."""
+        spec = self._kernel.returns
+        if not isinstance(spec, (ScalarSpec, MatrixSpec)):
+            return None
+        return spec.shape if isinstance(spec, MatrixSpec) else (), spec.dtype.numpy
+
+    def demand(self, args: tuple[object, ...]) -> Demand:
+        """What the derivative needs of a launch that is about to be; arrays are passed `WithGradient` as to `pull`."""
+        specialisation, _, runtime = self._prepared(args)
+        demand = self._demands.get(specialisation)
+        if demand is None:
+            demand = self._demands[specialisation] = self._demanded(specialisation, runtime)
+        return Demand(demand.contents, demand.again, self._versions(specialisation, demand.versions))
+
+    def _demanded(self, specialisation: Specialisation, runtime: Runtime) -> Demand:
+        compiled = specialisation.plan.compiled
+        try:
+            read, again = differentiated(specialisation, "reverse", runtime).plan.compiled.read, False
+        except AdstackDataAccessError:  # it needs what the launch overwrites
+            read, again = compiled.read | compiled.written, True
+        contents = frozenset(position for position, name in enumerate(self.names) if name in read)
+        fields = [name for name in read & specialisation.plan.buffers.keys() if self._lasts(specialisation, name)]
+        return Demand(contents, again, dict.fromkeys(fields, 0))
+
+    def pull(self, args: tuple[object, ...], demand: Demand, seed: Array | None) -> None:
+        """Propagate adjoints through a launch.
+
+        Args:
+            args: those of the launch. An array `WithGradient` has the adjoint of its elements after the launch, and
+                gets that of its elements before. Contents are as `demand` says, and may be overwritten.
+            demand: that of the launch.
+            seed: the adjoint of what the kernel returned, if that is real.
+
+        Raises:
+            AdstackDataAccessError: if a field that it reads has been written since.
+        """
+        self._check_fields(args, demand)
+        seeds = {} if seed is None or not is_real(self._kernel.returns) else {SEED: seed.tolist()}
+        if demand.again:
+            self._kernel(*self._bound, *args)
+            self._kernel.grad(*self._bound, *args, **seeds)
+        else:
+            self._kernel.grad.left(*self._bound, *args, **seeds)
+
+    def _check_fields(self, args: tuple[object, ...], demand: Demand) -> None:
+        specialisation, _, _ = self._prepared(args)
+        for name, version in self._versions(specialisation, demand.versions).items():
+            if version != demand.versions[name]:
+                label = specialisation.kernel.places[name].label or name
+                raise AdstackDataAccessError(
+                    f"the derivative of {self.name} needs {label}, which has been written since the launch",
+                    loc=specialisation.kernel.loc,
+                    do="pass it as an argument, annotated with qd.types.ndarray(), or write it later",
+                )
+
+    def _prepared(self, args: tuple[object, ...]) -> tuple[Specialisation, Any, Runtime]:
+        with self._kernel.shown():
+            return self._kernel.prepared((*self._bound, *args), {})
+
+    @staticmethod
+    def _lasts(specialisation: Specialisation, name: str) -> bool:
+        """Whether a place is memory that is there after the launch, and holds values of the program."""
+        place = specialisation.kernel.places.get(name)
+        return place is not None and place.role == "primal" and place.kind in ("field", "ndarray")
+
+    @staticmethod
+    def _versions(specialisation: Specialisation, names: Mapping[str, int]) -> dict[str, int]:
+        return {name: specialisation.plan.buffers[name].version for name in names}

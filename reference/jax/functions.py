@@ -1,0 +1,226 @@
+"""Kernels as functions that jax differentiates: `adstack.jax.wrap`. jax is imported when a kernel is wrapped.
+
+jax calls the kernel back (`jax.pure_callback`), with arrays in the memory of the host; that works under `jit`, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ..errors import AdstackRuntimeError, AdstackRuntimeTypeError
+from ..interop.bridge import Bridge, Demand, Outputs, WithGradient
+from ..ir.types import Array
+from ..runtime.state import current
+
+__all__ = ["wrap"]
+
+Traced: TypeAlias = Any
+"""An array, a tracer, a shape or a module of jax, whose types are known only where it is installed."""
+MOST: Final = 64
+"""For how many kinds of calls of a kernel what jax has compiled is used again."""
+
+
+def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., Traced]:
+    """A kernel as a function of jax arrays that jax differentiates in reverse mode.
+
+        step = adstack.jax.wrap(kernel, outputs={"y": jnp.zeros_like})
+        jax.grad(lambda x: step(x).sum())(x)
+
+    The function takes what the kernel takes, and changes nothing: of arrays that the kernel writes it returns what they
+    are after the launch, in the order of the parameters; a single one as it is, several as a tuple. What the kernel
+    itself returns, a number or a vector, comes before them. Numbers are constants to the derivative. Under `vmap` the
+    kernel is launched once for each element.
+
+    Args:
+        kernel: a kernel, or a kernel of an object. It works on its arguments alone: no fields.
+        outputs: parameters that calls leave out, each with a function of the arguments that are passed, in order, which
+            makes the array that the launch finds there.
+
+    Raises:
+        AdstackRuntimeError: if there is no jax; from the function, if the kernel reads or writes what is no argument.
+    """
+    jax = _jax()
+    bridge = Bridge(kernel, outputs)
+
+    @lru_cache(MOST)
+    def function(epoch: int, *args: _Static | _Like) -> Traced:
+        return _Call(jax, bridge, args).function()
+
+    def call(*args: object, **kwargs: object) -> Traced:
+        arranged = bridge.arranged(args, kwargs)
+        arrays = [value for value in arranged if isinstance(value, (jax.Array, np.ndarray))]
+        known = (
+            _Like(value.shape, np.dtype(value.dtype))
+            if isinstance(value, (jax.Array, np.ndarray))
+            else _Static(type(value), value)
+            for value in arranged
+        )
+        results = function(current().epoch, *known)(*arrays)
+        return results[0] if len(results) == 1 else results or None
+
+    call.__name__ = call.__qualname__ = bridge.name
+    return call
+
+
+def _jax() -> Traced:
+    try:
+        return importlib.import_module("jax")
+    except ImportError as error:
+        raise AdstackRuntimeError(f"jax can't be imported: {error}", do="python -m pip install jax") from error
+
+
+@dataclass(frozen=True)
+class _Static:
+    """An argument that jax does not see, by its type and value."""
+
+    type: type[object]
+    value: Traced
+
+
+@dataclass(frozen=True)
+class _Like:
+    """An argument that jax computes, by what is known of it when the call is traced."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def is_real(self) -> bool:
+        return self.dtype.kind == "f"
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """What the derivative of a launch is computed from, apart from arrays.
+
+    Attributes:
+        active: positions of the arguments whose adjoints are computed, in order.
+        demand: see there.
+        contents: positions of the arguments whose contents are kept, in order.
+    """
+
+    active: tuple[int, ...]
+    demand: Demand
+    contents: tuple[int, ...]
+
+
+class _Call:
+    """A call of a wrapped kernel, whose arrays are known by shape and type alone.
+
+    Args:
+        jax: the module.
+        bridge: the kernel.
+        args: of the call.
+    """
+
+    def __init__(self, jax: Traced, bridge: Bridge, args: Sequence[_Static | _Like]) -> None:
+        self.jax = jax
+        self.bridge = bridge
+        self.args = args
+        self.like = {k: like for k, like in enumerate(args) if isinstance(like, _Like)}
+        self.arrays = [k for k in self.like if bridge.takes_array(k)]
+        sample = self._arguments({})
+        self.written = bridge.written(sample)
+        bridge.refuse_fields(sample)
+        self.returns = [] if bridge.returns is None else [_Like(bridge.returns[0], np.dtype(bridge.returns[1]))]
+        self._known: dict[tuple[int, ...], tuple[_Kept, Traced]] = {}
+
+    def function(self) -> Traced:
+        """The call as a function of its arrays, with a derivative."""
+        run = self.jax.custom_vjp(self._run)
+        run.defvjp(self._forward, lambda kept, adjoints: kept[0](kept[1], adjoints), symbolic_zeros=True)
+        return run
+
+    def _forward(self, *primals: Traced) -> tuple[Traced, Traced]:
+        """The results, and what the derivative needs: the function that computes it, and arrays for it."""
+        perturbed = tuple(k for k, primal in zip(self.like, primals, strict=True) if primal.perturbed)
+        values = [primal.value for primal in primals]
+        results = self._run(*values)
+        if perturbed not in self._known:
+            kept = self._keep(perturbed)
+            back = partial(self._back, kept, partial(self._pull, kept))
+            self._known[perturbed] = kept, self.jax.tree_util.Partial(back)
+        kept, back = self._known[perturbed]
+        return results, (back, self._contents(kept, values, results))
+
+    def _run(self, *values: Traced) -> Traced:
+        results = [self._spec(like) for like in (*self.returns, *(self.like[k] for k in self.written))]
+        return tuple(self.jax.pure_callback(self._launch, results, *values, vmap_method="sequential"))
+
+    def _launch(self, *values: Traced) -> list[Array]:
+        args = self._arguments(dict(zip(self.like, values, strict=True)), copied=self.written)
+        value = self.bridge.launch(args)
+        returned = [] if value is None else [value.astype(self._spec(self.returns[0]).dtype)]
+        return returned + [args[k] for k in self.written]
+
+    def _keep(self, perturbed: Sequence[int]) -> _Kept:
+        if numbers := [k for k in perturbed if k not in self.arrays]:
+            raise AdstackRuntimeTypeError(
+                f"argument {self.bridge.names[numbers[0]]} of {self.bridge.name} is a number, which is a constant to "
+                "the derivative, and jax differentiates it",
+                do="annotate the parameter with qd.types.ndarray() and pass an array of one element, or stop_gradient",
+            )
+        active = tuple(k for k in self.arrays if k in perturbed or (k in self.written and self.like[k].is_real))
+        demand = self.bridge.demand(self._paired(self._arguments({}), active, {}))
+        return _Kept(active, demand, tuple(k for k in self.like if k in demand.contents or k not in self.arrays))
+
+    def _contents(self, kept: _Kept, values: Sequence[Traced], results: Sequence[Traced]) -> list[Traced]:
+        """The arrays that the derivative needs, and the numbers."""
+        known = dict(zip(self.like, values, strict=True))
+        if not kept.demand.again:
+            known |= dict(zip(self.written, results[len(self.returns) :], strict=True))
+        return [known[k] for k in kept.contents]
+
+    def _back(
+        self, kept: _Kept, pull: Traced, contents: Sequence[Traced], adjoints: Sequence[Traced]
+    ) -> tuple[Traced, ...]:
+        """The adjoints of all arguments that jax computes, from those of the results."""
+        zero = self.jax.custom_derivatives.SymbolicZero
+        plain = [self.jax.numpy.zeros(a.shape, a.dtype) if isinstance(a, zero) else a for a in adjoints]
+        real = [a for a in plain if a.dtype != self.jax.dtypes.float0]
+        specs = [self._spec(self.like[k]) for k in kept.active]
+        gradients = self.jax.pure_callback(pull, specs, contents, real, vmap_method="sequential")
+        by_position = dict(zip(kept.active, gradients, strict=True))
+        return tuple(by_position[k] if k in by_position else self._zero(like) for k, like in self.like.items())
+
+    def _pull(self, kept: _Kept, contents: Sequence[Traced], adjoints: Sequence[Traced]) -> list[Array]:
+        """What jax calls back: the adjoints of the active arguments."""
+        args = self._arguments(dict(zip(kept.contents, contents, strict=True)), copied=self.written)
+        first = sum(like.is_real for like in self.returns)
+        real = [k for k in self.written if self.like[k].is_real]
+        pairs = self._paired(args, kept.active, dict(zip(real, adjoints[first:], strict=True)))
+        self.bridge.pull(pairs, kept.demand, np.asarray(adjoints[0]) if first else None)
+        return [pairs[k].grad for k in kept.active]
+
+    def _arguments(self, values: dict[int, Traced], copied: Sequence[int] = ()) -> tuple[Traced, ...]:
+        """The arguments of a launch: arrays of numpy, and numbers; what is not known stands there with any contents."""
+
+        def argument(k: int, known: _Static | _Like) -> Traced:
+            if isinstance(known, _Static):
+                return known.value
+            array = np.asarray(values[k]) if k in values else np.zeros(known.shape, known.dtype)
+            array = np.array(array, order="C") if k in copied else np.ascontiguousarray(array).reshape(known.shape)
+            return array if k in self.arrays else array.item()
+
+        return tuple(argument(k, known) for k, known in enumerate(self.args))
+
+    @staticmethod
+    def _paired(args: tuple[Traced, ...], active: Sequence[int], adjoints: dict[int, Traced]) -> tuple[Traced, ...]:
+        """The arguments with the memory of their gradients."""
+
+        def pair(k: int) -> WithGradient:
+            return WithGradient(args[k], np.array(adjoints[k]) if k in adjoints else np.zeros_like(args[k]))
+
+        return tuple(pair(k) if k in active else value for k, value in enumerate(args))
+
+    def _spec(self, like: _Like) -> Traced:
+        return self.jax.ShapeDtypeStruct(like.shape, self.jax.dtypes.canonicalize_dtype(like.dtype))
+
+    def _zero(self, like: _Like) -> Traced:
+        return np.zeros(like.shape, like.dtype if like.is_real else self.jax.dtypes.float0)

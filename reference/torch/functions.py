@@ -1,0 +1,151 @@
+"""Kernels as functions that torch differentiates: `adstack.torch.wrap`. torch is imported when a kernel is wrapped."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..errors import AdstackRuntimeError, AdstackRuntimeTypeError
+from ..interop.bridge import Bridge, Outputs, WithGradient
+from ..launch.array_arguments import is_torch
+
+__all__ = ["wrap"]
+
+OfTorch: TypeAlias = Any
+"""A tensor, a context or a module of torch, whose types are known only where it is installed."""
+
+
+def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorch]:
+    """A kernel as a function of torch tensors that torch differentiates.
+
+        step = adstack.torch.wrap(kernel, outputs={"y": torch.zeros_like})
+        y = step(x)
+        y.sum().backward()
+
+    The function takes what the kernel takes. Tensors that the kernel writes are written in place, and torch knows it:
+    their version rises, and the function returns them, in the order of the parameters; a single one is returned as it
+    is, several are a tuple. What the kernel itself returns, a number or a vector, comes before them. Tensors are in the
+    memory of the host, or in that of the device of `qd.cuda`; those that are not contiguous are copied for the launch.
+    Numbers are constants to the derivative, which is one of first order. `torch.compile` leaves the function as it is.
+
+    Args:
+        kernel: a kernel, or a kernel of an object. It may write nothing but arguments; fields that it reads must keep
+            their contents until `backward()`, and gradients are added to theirs.
+        outputs: parameters that calls leave out, each with a function of the passed arguments that makes the tensor.
+
+    Raises:
+        AdstackRuntimeError: if there is no torch; from the function, if the kernel writes what is no argument.
+    """
+    torch = _torch()
+    bridge = Bridge(kernel, outputs)
+    function = _function(torch, bridge)
+
+    def call(*args: object, **kwargs: object) -> OfTorch:
+        arranged = [_number(bridge, k, value) for k, value in enumerate(bridge.arranged(args, kwargs))]
+        written = bridge.written(tuple(_plain(value) for value in arranged))
+        views = {k: arranged[k] for k in written if is_torch(arranged[k]) and _is_view(arranged[k])}
+        for k, view in views.items():  # torch knows of writes to views only where they are the first argument
+            arranged[k] = view.clone(memory_format=torch.contiguous_format)
+        results = function.apply(written, *arranged)
+        if views:
+            places = dict(enumerate(written, len(results) - len(written)))
+            results = [views[p].copy_(r) if (p := places.get(n)) in views else r for n, r in enumerate(results)]
+        return results[0] if len(results) == 1 else tuple(results) or None
+
+    call.__name__ = call.__qualname__ = bridge.name
+    return torch.compiler.disable(call) if hasattr(torch, "compiler") else call
+
+
+def _torch() -> OfTorch:
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise AdstackRuntimeError(f"torch can't be imported: {error}", do="python -m pip install torch") from error
+
+
+def _number(bridge: Bridge, position: int, value: OfTorch) -> OfTorch:
+    """What is passed to a parameter: a tensor of one element where it takes a number is that number."""
+    if not is_torch(value) or bridge.takes_array(position):
+        return value
+    if value.requires_grad:
+        raise AdstackRuntimeTypeError(
+            f"argument {bridge.names[position]} of {bridge.name} is a number, which is a constant to the derivative, "
+            "and the tensor requires grad",
+            do="annotate the parameter with qd.types.ndarray() and pass a tensor of one element, or value.detach()",
+        )
+    return value.item()
+
+
+def _plain(value: OfTorch) -> OfTorch:
+    """A tensor without its history, in the order of C."""
+    return value.detach().contiguous() if is_torch(value) else value
+
+
+def _is_view(tensor: OfTorch) -> bool:
+    return tensor._is_view() or not tensor.is_contiguous()
+
+
+def _function(torch: OfTorch, bridge: Bridge) -> OfTorch:
+    """The `torch.autograd.Function` of a kernel: it takes the positions of what is written, and the arguments."""
+
+    def forward(ctx: OfTorch, written: tuple[int, ...], *args: OfTorch) -> OfTorch:
+        plain = tuple(map(_plain, args))
+        needed = ctx.needs_input_grad[1:]
+        ctx.active = {k for k, value in enumerate(args) if is_torch(value) and needed[k]}
+        if ctx.active:
+            ctx.active |= {k for k in written if args[k].is_floating_point()}
+            _keep(ctx, bridge, args, plain, written)
+        value = bridge.launch(plain)
+        ctx.mark_dirty(*(args[k] for k in written))
+        ctx.written, ctx.args = written, [None if is_torch(a) else a for a in args]
+        returned = () if value is None else (torch.from_numpy(np.array(value)),)
+        return (*returned, *(args[k] for k in written))
+
+    def backward(ctx: OfTorch, *adjoints: OfTorch) -> OfTorch:
+        first = len(adjoints) - len(ctx.written)
+        args, gradients = _restored(ctx, torch, dict(zip(ctx.written, adjoints[first:], strict=True)))
+        bridge.pull(args, ctx.demand, adjoints[0].detach().cpu().numpy() if first else None)
+        needed = ctx.needs_input_grad[1:]
+        return (None, *(gradients[k] if needs else None for k, needs in enumerate(needed)))
+
+    members = {
+        "forward": staticmethod(forward),
+        "backward": staticmethod(torch.autograd.function.once_differentiable(backward)),
+    }
+    return type(bridge.name, (torch.autograd.Function,), members)
+
+
+def _keep(
+    ctx: OfTorch, bridge: Bridge, args: tuple[OfTorch, ...], plain: tuple[OfTorch, ...], written: tuple[int, ...]
+) -> None:
+    """Have torch keep what the derivative needs: it notices if that is written in place later."""
+    pairs = tuple(WithGradient(value, value) if k in ctx.active else value for k, value in enumerate(plain))
+    ctx.demand = bridge.demand(pairs)
+    ctx.kept = [k for k, value in enumerate(args) if is_torch(value) and k in ctx.demand.contents]
+    before = set(written) if ctx.demand.again else set()
+    ctx.save_for_backward(*(plain[k].clone() if k in before else args[k] for k in ctx.kept))
+    ctx.like = [(value.shape, value.dtype, value.device) if is_torch(value) else None for value in args]
+
+
+def _restored(
+    ctx: OfTorch, torch: OfTorch, adjoints: dict[int, OfTorch]
+) -> tuple[tuple[OfTorch, ...], dict[int, OfTorch]]:
+    """The arguments of the launch again, with the memory of their gradients; these gradients."""
+    args, gradients = list(ctx.args), {}
+    contents = dict(zip(ctx.kept, ctx.saved_tensors, strict=True))
+    for k, like in enumerate(ctx.like):
+        if like is None:
+            continue
+        shape, dtype, device = like
+        kept = contents.get(k)
+        args[k] = torch.empty(shape, dtype=dtype, device=device) if kept is None else kept.detach().contiguous()
+        if kept is not None and k in ctx.written:
+            args[k] = args[k].clone()  # backward() may be called again
+        if k in ctx.active:
+            into = adjoints.get(k)
+            gradients[k] = torch.zeros_like(args[k]) if into is None else into.detach().contiguous().clone()
+            args[k] = WithGradient(args[k], gradients[k])
+    return tuple(args), gradients

@@ -1,0 +1,213 @@
+"""The goals of adstack, as data: what is compared with what, the limit, and why one is missed.
+
+Figures are asv's (`asv/recorded.py`): a goal is judged by one run on one machine, the newest that has all it needs.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from .asv.catalogue import Setting
+
+__all__ = ["GOALS", "ROWS_OF_GOALS", "Goal", "Term"]
+
+Term: TypeAlias = tuple[str, Setting]
+"""A benchmark and a setting of it."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One goal.
+
+    Attributes:
+        table: "targets", "launches" or "adjoints".
+        what: is compared.
+        limit: at most that much.
+        terms: the figures it takes.
+        of: what is computed of these.
+        unit: "s" for seconds; "x" for ratios.
+        gap: why it is missed, or has not been measured; empty where it is met.
+    """
+
+    table: str
+    what: str
+    limit: float
+    terms: tuple[Term, ...]
+    of: Callable[[Sequence[float]], float] = lambda values: values[0]
+    unit: str = "x"
+    gap: str = ""
+
+
+def _row(arch: str, row: str, who: str = "adstack") -> Term:
+    return "recorded.Rows.track_seconds", (repr(arch), repr(who), repr(row))
+
+
+def _ratio(arch: str, peer: str, row: str) -> Term:
+    return "recorded.Ratios.track_ratio", (repr(arch), repr(peer), repr(row))
+
+
+def _device(arch: str, work: str, who: str = "adstack") -> Term:
+    return "recorded.Devices.track_seconds", (repr(arch), repr(who), repr(work))
+
+
+def _over(values: Sequence[float]) -> float:
+    """The first over the second."""
+    return values[0] / values[1]
+
+
+def _rest(values: Sequence[float]) -> float:
+    """What a run and its gradient take beyond the run, over the run."""
+    return (values[1] - values[0]) / values[0]
+
+
+_BESIDE: Final = (
+    ("cpu", "recurrence", "quadrants", 0.05),
+    ("cpu", "recurrence", "jax", 0.2),
+    ("cpu", "recurrence-reverse", "quadrants", 0.05),
+    ("cpu", "recurrence-reverse", "jax", 0.12),
+    ("cpu", "first", "quadrants", 0.5),
+    ("cpu", "gradient-many-16", "quadrants", 0.5),
+    ("cpu", "gradient-many-64", "quadrants", 0.3),
+    ("cpu", "gradient-many-256", "quadrants", 0.1),
+    ("vulkan", "nop", "quadrants", 0.5),
+    ("vulkan", "recurrence-reverse", "quadrants", 0.8),
+    ("vulkan", "gradient-many-64", "quadrants", 0.3),
+)
+"""Ratios of rows of `adstack bench`: at most so much of the peer's time."""
+
+
+def _targets() -> Iterator[Goal]:
+    yield Goal("targets", "nop, cpu", 0.3e-6, (_row("cpu", "nop"),), unit="s")
+    for arch, row, who, limit in _BESIDE:
+        yield Goal("targets", f"{row}, {arch}, over {who}", limit, (_ratio(arch, who, row),))
+    growth = _row("cpu", "gradient-many-256"), _row("cpu", "gradient-many-64")
+    yield Goal(
+        "targets", "first gradient of a variable, cpu: of 256 over of 64", 1.1, growth, lambda v: v[0] / v[1] / 4
+    )
+    yield Goal("targets", "nop, cuda", 3e-6, (_device("cuda", "dispatch nop"),), unit="s")
+    for work in ("recurrence forward", "gather forward"):
+        by_hand = _device("cuda", work), _device("cuda", work, "by hand")
+        yield Goal("targets", f"{work}, cuda, over by hand", 1.1, by_hand, _over)
+    yield Goal("targets", "recurrence reverse, cuda", 0.25e-3, (_device("cuda", "recurrence reverse"),), unit="s")
+    yield Goal("targets", "recurrence forward, vulkan", 0.3e-3, (_device("vulkan", "recurrence forward"),), unit="s")
+    pushed: Term = "heap.Adstacks.track_slot_bytes", ("'cpu'", "'recurrence'")
+    yield Goal("targets", "bytes for each f32 that is pushed", 4, (pushed,), unit="bytes")
+    slack: Term = "heap.Adstacks.track_slack", ("'cpu'", "'ragged'")
+    yield Goal("targets", "ragged: heap over bytes pushed, of a lane", 1.05, (slack,))
+
+
+_PROGRAMS: Final = (
+    *("billiards", "charges", "controlled-robot", "mass-spring", "mpm", "mpm-checkpointed", "rigid-bodies", "rockets"),
+    *("smoke", "sph", "wave"),
+)
+_NOISE: Final = (
+    "Measured on two cores that others share: the least of its samples is 2.2 us. The cause has not been looked for."
+)
+_PROGRAMS_ON_GPUS: Final = "There is no record of programs beside Quadrants on a GPU."
+_TAPES_OF_VULKAN: Final = "The record is of 20 November; machine code follows tapes since the 23rd."
+_NO_RECORD: Final = "No record yet."
+
+
+def _launches() -> Iterator[Goal]:
+    tape = "tape of 100 kernels"
+    yield Goal("launches", f"{tape}, cpu, over quadrants", 0.2, (_ratio("cpu", "quadrants", "tape"),))
+    yield Goal(
+        "launches", "a kernel and its gradient under a tape, cpu", 2e-6, (_row("cpu", "tape"),), _hundredth, "s", _NOISE
+    )
+    on_vulkan = (_ratio("vulkan", "quadrants", "tape"),)
+    yield Goal("launches", f"{tape}, vulkan, over quadrants", 0.1, on_vulkan, gap=_TAPES_OF_VULKAN)
+    bare = _row("cuda", "tape"), _row("cuda", "nop")
+    yield Goal("launches", f"{tape}, cuda, over 200 bare launches", 1.3, bare, _over_200, gap=_NO_RECORD)
+    yield from _programs()
+    for arch in ("vulkan", "cuda"):
+        calls = _thousand(arch, "gradient"), _thousand(arch, "nop")
+        yield Goal("launches", f".grad() over a call, {arch}", 1.5, calls, _over, gap=_NO_RECORD)
+    tensors = _thousand("cpu", "torch"), _thousand("cpu", "args")
+    yield Goal("launches", "a torch tensor beyond an ndarray, cpu", 1e-6, tensors, _each_more, "s", _NO_RECORD)
+
+
+def _programs() -> Iterator[Goal]:
+    for name in _PROGRAMS:
+        ratio = (_ratio("cpu", "quadrants", f"program-{name}"),)
+        yield Goal("launches", f"{name}, later iterations, cpu, over quadrants", 1.0, ratio)
+    for arch, gap in (("cpu", ""), ("cuda", _PROGRAMS_ON_GPUS)):
+        every = tuple(_ratio(arch, "quadrants", f"program-{name}") for name in _PROGRAMS)
+        yield Goal("launches", f"programs, geometric mean, {arch}", 0.3, every, statistics.geometric_mean, gap=gap)
+
+
+def _thousand(arch: str, work: str) -> Term:
+    return "dispatch.Call.time_thousand_calls", (repr(arch), repr(work))
+
+
+def _hundredth(values: Sequence[float]) -> float:
+    return values[0] / 100
+
+
+def _over_200(values: Sequence[float]) -> float:
+    return values[0] / (200 * values[1])
+
+
+def _each_more(values: Sequence[float]) -> float:
+    """What a call takes more, of thousands of calls."""
+    return (values[0] - values[1]) / 1000
+
+
+_UNKNOWN: Final = "The cause has not been looked for."
+_SHARED: Final = "Probably memory: iterations update the same elements; much slower while others use the caches."
+_BODIES: Final = "Since then loops that wait for their own results run more lanes; not measured again."
+_NEWTON: Final = "Not known. Adjoints of the record are 0; others become subnormal, which this processor is slow at."
+_WEIGHTS: Final = "All iterations of the batch update each weight, at the same time."
+_WORKS: Final = {
+    "stencil": (4, 0.02, 0.2, _UNKNOWN),
+    "bodies": (5, 0.05, 0.3, _BODIES),
+    "springs": (4, 0.25, 0.4, ""),
+    "product": (5, 0.02, 5, _SHARED),
+    "newton": (5, 0.1, 0.1, _NEWTON),
+    "sums": (4, None, None, ""),
+    "dense": (4, None, None, _SHARED),
+    "histogram": (4, None, None, ""),
+}
+"""Of each work: goals of reverse over forward, and with the gradient over Quadrants and over JAX; why one is missed."""
+_ON_GPUS: Final = {
+    ("newton", "cuda"): _UNKNOWN,
+    ("dense", "cuda"): _WEIGHTS,
+    ("dense", "vulkan"): _WEIGHTS,
+    ("product", "vulkan"): "The record is of another work, without the norm.",
+    ("histogram", "vulkan"): "No record yet.",
+}
+
+
+def _adjoints() -> Iterator[Goal]:
+    for work, (reverse, quadrants, jax, gap) in _WORKS.items():
+        both = _row("cpu", f"adjoint-{work}"), _row("cpu", f"adjoint-{work}-both")
+        yield Goal("adjoints", f"{work}, cpu: reverse over forward", reverse, both, _rest, gap=gap)
+        for peer, limit in (("quadrants", quadrants), ("jax", jax)):
+            if limit is not None:
+                terms = (_ratio("cpu", peer, f"adjoint-{work}-both"),)
+                yield Goal("adjoints", f"{work}, cpu: with its gradient, over {peer}", limit, terms, gap=gap)
+    for arch in ("cuda", "vulkan"):
+        for work in (*_WORKS, "table"):
+            passes: tuple[Term, ...] = tuple(
+                ("recorded.Adjoints.track_seconds", (repr(arch), repr(work), repr(way)))
+                for way in ("reverse", "forward")
+            )
+            yield Goal(
+                "adjoints",
+                f"{work}, {arch}: reverse over forward",
+                8,
+                passes,
+                _over,
+                gap=_ON_GPUS.get((work, arch), ""),
+            )
+
+
+GOALS: Final = (*_targets(), *_launches(), *_adjoints())
+ROWS_OF_GOALS: Final = tuple(
+    dict.fromkeys(
+        setting[2].strip("'") for goal in GOALS for name, setting in goal.terms if name.startswith("recorded.R")
+    )
+)
+"""Rows of `adstack bench` that goals are about."""
