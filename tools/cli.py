@@ -13,6 +13,7 @@ from .cache import cache
 from .completion import completion
 from .conformance import conformance
 from .doctor import doctor
+from .fuzz import fuzz
 from .kernels import dump, explain
 from .loading.programs import ProgramError
 from .locate import locate
@@ -26,6 +27,7 @@ EPILOG = """\b
 Examples:
   adstack doctor                         what can run here
   adstack conformance -b reference       does it do what it must
+  adstack fuzz -b cpu --time 10m         random kernels beside the reference
   adstack worker tcp://10.0.0.1:8786     take part in runs on several machines
   adstack bench --against quadrants      how fast is it
   adstack profile program.py             where its time goes
@@ -42,7 +44,7 @@ def cli() -> None:
     """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
 
 
-for command in (doctor, conformance, worker, bench, profile, explain, dump, locate, cache, completion):
+for command in (doctor, conformance, fuzz, worker, bench, profile, explain, dump, locate, cache, completion):
     cli.add_command(command)
 
 

@@ -17,7 +17,7 @@ from ..harness.records import Record
 from ..harness.station import Settings, Shared, Station
 from ..subjects.backends import backend_subject
 
-__all__ = ["Batch", "announcement", "code", "resource", "run_batch", "serve"]
+__all__ = ["Batch", "announcement", "code", "own_subject", "resource", "run_batch", "serve"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,12 @@ def _oracle(batch: Batch) -> Subject:
 def announcement() -> tuple[tuple[str, ...], list[Subject]] | None:
     """The code and the subjects of this process; None if it is none of the suite's workers."""
     return None if _member is None else (code(), list(_member.subjects.values()))
+
+
+def own_subject(name: str) -> Subject:
+    """The subject that this worker has announced under a name."""
+    assert _member is not None
+    return _member.subjects[name]
 
 
 def run_batch(batch: Batch) -> list[Record]:

@@ -31,6 +31,8 @@ class Settings:
         oracle: computes the error bounds of bounded cases for the subjects that have none.
         alike: whether every subject must have the bits of the oracle.
         explain: whether results are to have details.
+        lasting: whether a worker process goes on after a cell that has failed with an answer. One cell may then be
+            judged in what another has left behind; thousands of cells that fail don't take a process each.
     """
 
     budgets: Budgets
@@ -39,6 +41,7 @@ class Settings:
     oracle: Subject | None = None
     alike: bool = False
     explain: bool = False
+    lasting: bool = False
 
 
 @dataclass
@@ -90,7 +93,8 @@ class Station:
         if result.status.is_failure:
             output = self.worker.output() if self.worker is not None else ""
             result = replace(result, output=output)
-            self._dismiss()
+            if not self.settings.lasting or result.status in (Status.CRASHED, Status.TIMED_OUT):
+                self._dismiss()
             if self.settings.explain:
                 result = replace(result, details={**result.details, **self._departures(cell)})
         return result
