@@ -7,10 +7,12 @@ smooth.py     kernels to differentiate, with inputs and adjoints; smooth_math.py
 traffic.py    kernels that overwrite and update what they read
 exact_numbers.py  rounding once, in rationals
 naive.py      a second interpreter, one iteration after another
+choices.py    a generator of random numbers that can be prescribed; reduction.py  makes what was drawn smaller
+differential/ kernels as text, on any subject, beside the tape oracle: adstack fuzz
 histories/    launches, gradients and changes of memory between them, held against plain programs
 interrupts.py Ctrl-C at random moments of whatever a program does; results.py  files of what came of such trials
 mutants.py    the cases' programs with tokens deleted, doubled, exchanged; trial.py runs one, text.py many
 
-May import: numpy, hypothesis, click, `adstack.ir`; mutants, trial, text, histories, interrupts,
-results also the harness and the public API.
+May import: numpy, hypothesis, click, `adstack.ir`; mutants, trial, text, histories, differential,
+interrupts, results also the harness and the public API.
 """

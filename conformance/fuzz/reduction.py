@@ -14,6 +14,8 @@ Attempt: TypeAlias = Callable[[Sequence[tuple[int, ...]]], "Sequence[Draw | None
 """Generates from several sequences of choices: of each, what was drawn if that fails in the same way, or None."""
 TOGETHER: Final = 8
 """Sequences that are tried at a time."""
+FIRST: Final = 16
+"""How many choices are taken for those that decide most."""
 CHUNKS: Final = (8, 4, 3, 2, 1)
 """How many choices are deleted at a time, where no span is."""
 
@@ -26,7 +28,7 @@ def reduced(draw: Draw, attempt: Attempt, more: Callable[[], bool] = lambda: Tru
         attempt: tries other choices.
         more: whether there is time for another attempt.
     """
-    passes = (_without_spans, _hoisted, _without_chunks, _with_zeros, _lowered)
+    passes = (_without_features, _without_spans, _hoisted, _without_chunks, _with_zeros, _lowered)
     best, before = draw, None
     while best != before:
         before = best
@@ -59,6 +61,13 @@ def _descended(
 
 def _key(values: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     return len(values), values
+
+
+def _without_features(draw: Draw) -> Iterator[tuple[int, ...]]:
+    """One of the first choices is 0: they decide what there is at all."""
+    for at, value in enumerate(draw.values[:FIRST]):
+        if value:
+            yield (*draw.values[:at], 0, *draw.values[at + 1 :])
 
 
 def _hoisted(draw: Draw) -> Iterator[tuple[int, ...]]:
