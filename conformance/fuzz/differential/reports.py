@@ -130,9 +130,9 @@ def _told(finding: Finding) -> Record:
         "number": finding.number,
         "mode": finding.failure.mode,
         "status": finding.failure.status.value,
-        "constructs": sorted(finding.program.constructs),
+        "constructs": ", ".join(sorted(finding.program.constructs)),
         "lines": {"drawn": finding.size, "reduced": len(finding.program.text.splitlines())},
-        "choices": list(finding.program.draw.values),
+        "choices": " ".join(map(str, finding.program.draw.values)),
         "kernel": finding.program.text.splitlines(),
         "message": " ".join(finding.message.split())[:SHOWN],
     }
