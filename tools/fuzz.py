@@ -109,7 +109,7 @@ def _searched(subject: Subject, rest: dict[str, Any], client: Client | None) -> 
         subject=subject.name,
         modes=MODES if subject.module == "adstack" else PEER_MODES,
         seed=rest["seed"],
-        without=(*rest["without"], *UNKNOWN.get(subject.module, ())),
+        without=_without(subject, rest),
         dtype=rest["dtype"],
         timeout=rest["timeout"],
         patience=rest["patience"],
@@ -118,6 +118,10 @@ def _searched(subject: Subject, rest: dict[str, Any], client: Client | None) -> 
         seconds=rest["seconds"],
     )
     return run_share(share, subject, click.echo) if client is None else search_on(client, share, click.echo)
+
+
+def _without(subject: Subject, rest: dict[str, Any]) -> tuple[str, ...]:
+    return (*rest["without"], *UNKNOWN.get(subject.module, ()))
 
 
 def _tell(subject: Subject, outcome: Outcome) -> None:
@@ -131,5 +135,5 @@ def _tell(subject: Subject, outcome: Outcome) -> None:
 def _keep(subject: Subject, outcome: Outcome, rest: dict[str, Any]) -> None:
     folder: Path = rest["out"] / subject.name.replace(":", "-")
     write(outcome, subject, folder, rest["dtype"])
-    head = {name: rest[name] for name in ("seed", "dtype")}
+    head = {"seed": rest["seed"], "dtype": rest["dtype"], "without": list(_without(subject, rest))}
     (folder / "findings.json").write_text(text(record(outcome, subject, head)), "utf-8")

@@ -62,6 +62,7 @@ def program(choices: Choices, without: Iterable[str] = ()) -> Program:
     features = frozenset(feature for feature in FEATURES if choices.below(2) and feature not in frozenset(without))
     terms = Terms(choices, features)
     lines = _function(choices, terms) if "functions" in features else []
+    inside, terms.constructs = terms.constructs, set()
     first, launch = _kernel(choices, terms, "k", ["x", "c"], "y")
     launches = [launch]
     if "second kernel" in features:
@@ -69,6 +70,10 @@ def program(choices: Choices, without: Iterable[str] = ()) -> Program:
         second, launch = _kernel(choices, terms, "k2", ["y", "x"], "z")
         first += ["", *second]
         launches.append(launch)
+    if any(" f(" in line or "(f(" in line for line in first):
+        terms.constructs |= inside
+    else:
+        lines = []
     text = "\n".join(lines + first)
     written = tuple(place for place in OUTPUTS if f"{place}[" in text and _writes(text, place))
     return Program((*lines, *first), tuple(launches), written, frozenset(terms.constructs), choices.drawn())

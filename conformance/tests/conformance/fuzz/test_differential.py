@@ -1,5 +1,6 @@
 """Random kernels are what the reference says they are, and what fails is reduced to a few lines."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ import mistaken
 import pytest
 
 from adstack import inspection
+from adstack.conformance.fuzz import differential
 from adstack.conformance.fuzz.choices import Choices
 from adstack.conformance.fuzz.differential.grammar import FEATURES, program
 from adstack.conformance.fuzz.differential.reports import record, text, write
@@ -19,6 +21,7 @@ from adstack.conformance.harness.station import Settings
 from adstack.conformance.subjects.backends import backend_subject
 
 KITS = Path(mistaken.__file__).parent
+RESULTS = Path(differential.__file__).parents[2] / "results" / "peers" / "fuzz"
 START = "from adstack.conformance.harness.worker import main; main(*sys.argv[1:])"
 
 
@@ -48,6 +51,14 @@ def test_no_choices_are_the_simplest_program() -> None:
         "        a = a",
         "        y[i] = a",
     ]
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.glob("*.json")), ids=lambda file: file.stem)
+def test_kernels_that_are_kept_are_drawn_from_their_choices(file: Path) -> None:
+    content = json.loads(file.read_text())
+    for one in content["findings"]:
+        choices = Choices([int(choice) for choice in one["choices"].split()])
+        assert program(choices, content["without"]).text.splitlines() == one["kernel"]
 
 
 def test_every_feature_is_drawn() -> None:
