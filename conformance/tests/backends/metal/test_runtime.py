@@ -30,7 +30,7 @@ def test_it_is_unavailable_unless_the_host_is_asked_to_play_it(monkeypatch):
     monkeypatch.setenv(capability.CHOICE, capability.HOST)
     there = inspection.probe("metal")
     assert isinstance(there, Capabilities)
-    assert (there.kind, there.device) == ("emulated", "the host playing an Apple GPU")
+    assert (there.kind, there.device) == ("emulated", "host")
     monkeypatch.setattr(capability, "compiler", lambda: None)
     there = inspection.probe("metal")
     assert isinstance(there, Unavailable)
