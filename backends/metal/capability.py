@@ -39,7 +39,7 @@ GAPS: tuple[tuple[str, str], ...] = ()
 REFUSALS: Final = (
     ("a type that the Metal Shading Language does not have", NO_F64),
     ("the Metal Shading Language has no type of 64 bits for floats", NO_F64),
-    ("the Metal Shading Language exchanges 32 bits at most", "the language's atomic updates of 64 bits give no old value"),
+    ("the Metal Shading Language exchanges 32 bits at most", "the language has no such atomic update of 64 bits"),
 )
 """(words of a refusal, reason) of what there is no way to do."""
 CHOICE: Final = "ADSTACK_METAL_DEVICE"
