@@ -20,7 +20,12 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
             "gpu takes a real device before one that the processor plays, and is an error where there is none",
             "write enable_fallback=True where the processor will do",
         ),
-        row("metal amdgpu", "there is no such backend yet: init says so", "write qd.vulkan or qd.cuda"),
+        row(
+            "metal",
+            "nobody has tried a device of Apple's yet, which has to be asked for; f64 is refused",
+            "set ADSTACK_METAL_DEVICE=default to try one",
+        ),
+        row("amdgpu", "there is no such backend yet: init says so", "write qd.vulkan or qd.cuda"),
         row(
             "kernel",
             "loops with any bound, while, break and return under if are differentiated, without a size of stacks",

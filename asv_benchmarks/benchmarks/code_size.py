@@ -70,6 +70,29 @@ class ObjectSize:
         return self.stored() - self.before
 
 
+class Source:
+    """Statements of the source that is written for targets which have a language of their own: on any machine."""
+
+    params = (("msl",), ("forward nop", "forward recurrence", "forward gather", "reverse recurrence", "reverse many"))
+    param_names = ("language", "code")
+    unit = "statements"
+
+    def setup(self, language, code):
+        from adstack import inspection
+
+        direction, name = code.split()
+        if direction == "forward":
+            kernel, given = KERNELS[name](opened("cpu", offline_cache=False), 16)
+            tasks = kernel.stages(*given)["tasks"]
+        else:
+            kernel, _ = REVERSIBLE[name](opened("cpu", offline_cache=False), 16, needs_grad=True)
+            tasks = gradient(kernel).stages()["tasks"]
+        self.text = inspection.translated(tasks, language)
+
+    def track_statements(self, language, code):
+        return len(re.findall(r";$", self.text, re.MULTILINE))
+
+
 _PROGRAM = """
 import json, sys
 from benchmarks.code_size import Code, GradientCode

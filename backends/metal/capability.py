@@ -20,6 +20,7 @@ __all__ = [
     "DTYPES",
     "GAPS",
     "HOST",
+    "REFUSALS",
     "SUMS",
     "chosen",
     "offered",
@@ -32,8 +33,15 @@ SUMS: Final = ("own", "uniform")
 """How sums are added up besides by atomics, see `adstack.analysis.accumulation`."""
 DTYPES: Final = tuple(dtype for dtype in ALL if dtype is not f64)
 """Element types: the language has no f64."""
+NO_F64: Final = "the language has no floats of 64 bits"
 GAPS: tuple[tuple[str, str], ...] = ()
 """(rule or case, reason) of what is not there."""
+REFUSALS: Final = (
+    ("a type that the Metal Shading Language does not have", NO_F64),
+    ("the Metal Shading Language has no type of 64 bits for floats", NO_F64),
+    ("the Metal Shading Language exchanges 32 bits at most", "the language has no such atomic update of 64 bits"),
+)
+"""(words of a refusal, reason) of what there is no way to do."""
 CHOICE: Final = "ADSTACK_METAL_DEVICE"
 """The variable of the environment that says which device to use: `HOST`, `DEFAULT`, or nothing."""
 HOST: Final = "host"
@@ -87,5 +95,5 @@ def offered(driver: Driver, details: Mapping[str, str]) -> Capabilities:
         sums=SUMS,
         wide_atomics=False,
         dtypes=DTYPES,
-        details={**details, "floats of 64 bits": "none: the language has no such type"},
+        details={**details, "floats of 64 bits": NO_F64},
     )

@@ -37,7 +37,7 @@ class _Kernel:
 class Emulator:
     """A `Driver`, see there."""
 
-    name = "the host playing an Apple GPU"
+    name = "host"
     kind = "emulated"
     most = 24
 

@@ -11,7 +11,7 @@ from .loading import Entry
 from .records import Record
 from .text import printable
 
-__all__ = ["Cell", "Gap", "Result", "Status", "Subject"]
+__all__ = ["Cell", "Gap", "Refusal", "Result", "Status", "Subject"]
 
 
 class Status(str, Enum):
@@ -54,6 +54,19 @@ class Gap:
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """How a subject refuses what its target has no way to do: a gap wherever it says so, and nowhere else.
+
+    Attributes:
+        words: what the message has in it.
+        reason: why, in a sentence that the matrix shows.
+    """
+
+    words: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Subject:
     """Something that runs cases. What it says of itself is made printable.
 
@@ -66,8 +79,10 @@ class Subject:
         device, version: in words.
         reason, fix: why it is unavailable and what would help; "" if it is available.
         gaps: what it is known not to do.
+        refusals: in which words it refuses what its target has no way to do.
         details: anything else that was found out about it: versions, limits.
         options: for its `init`, beside those of a case.
+        dtypes: names of the element types that it has; () if all.
         part: which part of the cases it is given, in words; "" if all.
     """
 
@@ -81,8 +96,10 @@ class Subject:
     reason: str = ""
     fix: str = ""
     gaps: tuple[Gap, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
     details: tuple[tuple[str, str], ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+    dtypes: tuple[str, ...] = ()
     part: str = ""
 
     def __post_init__(self) -> None:
@@ -143,6 +160,17 @@ class Result:
             object.__setattr__(self, name, printable(getattr(self, name)))
 
     @property
+    def refusal(self) -> Refusal | None:
+        """The refusal of its subject whose words this is."""
+        refusals = self.cell.subject.refusals if self.status is Status.REFUSED else ()
+        return next((refusal for refusal in refusals if refusal.words in self.message), None)
+
+    @property
+    def gap(self) -> Gap | Refusal | None:
+        """What it is known by: a gap of the cell, or a refusal."""
+        return self.cell.gap or self.refusal
+
+    @property
     def unexpected_pass(self) -> bool:
         """A known gap that passes is out of date: the gap must go."""
         return self.cell.gap is not None and self.status is Status.PASS
@@ -150,6 +178,6 @@ class Result:
     @property
     def is_failure(self) -> bool:
         """Whether the run fails because of this cell."""
-        if self.cell.gap is not None and self.status is not Status.BROKEN:
+        if self.gap is not None and self.status is not Status.BROKEN:
             return self.unexpected_pass
         return self.status.is_failure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from .cells import Cell, Gap, Subject
@@ -26,12 +26,21 @@ def _matches(id_: str, pattern: str) -> bool:
     return fnmatchcase(id_, pattern) or fnmatchcase(id_.partition(":")[0], pattern)
 
 
-def one_of_each(entries: Iterable[Entry], seed: int = 0) -> list[Entry]:
-    """Of each case one variant: the one whose own seed is the least, so that another `seed` chooses others."""
+def one_of_each(entries: Iterable[Entry], seed: int = 0, dtypes: Collection[str] = ()) -> list[Entry]:
+    """Of each case one variant: the one whose own seed is the least, so that another `seed` chooses others.
+
+    Where the subject has these `dtypes` alone, a variant in another type is chosen of none but those cases that have no
+    other variant.
+    """
+
+    def rank(entry: Entry) -> tuple[bool, int]:
+        lacking = bool(dtypes) and any(name not in dtypes for _, name in entry.variant.dtypes)
+        return lacking, seed_of(entry.id, seed)
+
     least: dict[str, Entry] = {}
     for entry in entries:
         name = entry.id.partition(":")[0]
-        least[name] = min(least.get(name, entry), entry, key=lambda one: seed_of(one.id, seed))
+        least[name] = min(least.get(name, entry), entry, key=rank)
     return list(least.values())
 
 
@@ -42,11 +51,11 @@ def cells_of(
 
     A subject that is given a part of the cases has one variant of each.
     """
-    some = one_of_each(entries, seed)
+    some = {dtypes: one_of_each(entries, seed, dtypes) for dtypes in {subject.dtypes for subject in subjects}}
     return [
         Cell(entry, subject, mode, seed_of(entry.id, seed))
         for subject in subjects
-        for entry in (some if subject.part else entries)
+        for entry in (some[subject.dtypes] if subject.part else entries)
         for mode in entry.case.modes
         if not modes or mode in modes
     ]

@@ -58,7 +58,10 @@ class Shared:
 
 
 class Station:
-    """A worker process that is kept while cells pass on it, and replaced after any that doesn't."""
+    """A worker process that is kept while cells pass on it, and replaced after any that fails.
+
+    It is kept too where the subject has refused in its own words what its target has no way to do.
+    """
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
         self.settings, self.shared = settings, shared
@@ -90,7 +93,7 @@ class Station:
             result = self._lost(cell, Status.CRASHED, str(crash), start)
         except WorkerTimeoutError as hang:
             result = self._lost(cell, Status.TIMED_OUT, str(hang), start)
-        if result.status.is_failure:
+        if result.status.is_failure and result.refusal is None:
             output = self.worker.output() if self.worker is not None else ""
             result = replace(result, output=output)
             if not self.settings.lasting or result.status in (Status.CRASHED, Status.TIMED_OUT):

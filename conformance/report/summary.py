@@ -76,7 +76,7 @@ class Report:
     @property
     def gaps(self) -> dict[tuple[str, str], int]:
         """How many cells are known gaps, by the name of the subject and the reason."""
-        gaps = ((result, result.cell.gap) for result in self.results if label(result) == "gap")
+        gaps = ((result, result.gap) for result in self.results if label(result) == "gap")
         return dict(Counter((result.cell.subject.name, gap.reason) for result, gap in gaps if gap is not None))
 
     @property
@@ -89,16 +89,16 @@ def label(result: Result) -> str:
     """The state in words; a failure that is a known gap is called "gap", a gap that passes "gap passes"."""
     if result.unexpected_pass:
         return "gap passes"
-    if result.cell.gap is not None and result.status.is_failure and not result.is_failure:
+    if result.gap is not None and result.status.is_failure and not result.is_failure:
         return "gap"
     return result.status.value
 
 
 def explanation(result: Result) -> str:
     """The message of a result, with what is known of its gap."""
-    gap = result.cell.gap
-    if result.unexpected_pass and gap is not None:
-        return f"this gap passes; remove it: {gap.covers!r} ({gap.reason})"
+    gap, cell_gap = result.gap, result.cell.gap
+    if result.unexpected_pass and cell_gap is not None:
+        return f"this gap passes; remove it: {cell_gap.covers!r} ({cell_gap.reason})"
     known = f"known gap: {gap.reason}" if label(result) == "gap" and gap is not None else ""
     return "\n".join(part for part in (known, result.message) if part)
 
@@ -148,7 +148,7 @@ def cell_record(result: Result) -> Record:
         "mode": cell.mode,
         "status": result.status.value,
         "failed": result.is_failure,
-        "gap": cell.gap.reason if cell.gap is not None else None,
+        "gap": result.gap.reason if result.gap is not None else None,
         "exactness": result.exactness,
         "ulp": result.ulp,
         "message": result.message,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib import metadata
 
 from adstack import inspection
 
-from ..harness.cells import Gap, Subject
+from ..harness.cells import Gap, Refusal, Subject
 
 __all__ = ["NAMES", "backend_subject", "backend_subjects"]
 
@@ -31,9 +32,11 @@ def backend_subject(name: str) -> Subject:
     if isinstance(probed, inspection.Unavailable):
         return Subject(name, "adstack", arch, kind="unavailable", version=version, reason=probed.reason, fix=probed.fix)
     gaps = tuple(Gap(covers, reason) for covers, reason in inspection.gaps(arch))
+    refusals = tuple(Refusal(words, reason) for words, reason in inspection.refusals(arch))
     details = tuple(probed.details.items())
     command = _worker(inspection.EMULATED[name], processor) if processor else WORKER
-    return Subject(name, "adstack", arch, command, probed.kind, probed.device, version, gaps=gaps, details=details)
+    subject = Subject(name, "adstack", arch, command, probed.kind, probed.device, version, details=details)
+    return replace(subject, gaps=gaps, refusals=refusals, dtypes=tuple(dtype.name for dtype in probed.dtypes))
 
 
 def _worker(variable: str, value: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from ..ir.builder import Builder
 from ..ir.ops import FOR, IF, LOAD, PARALLEL_FOR, WHILE
 from ..ir.structure import Kernel, Op, Place, Region, Value
-from ..ir.types import i64
+from ..ir.types import u64
 from ..transforms.rewriting.rewrite import clone_kernel, clone_op
 from .activities.activity import Activity
 from .emission.journal import Journal, JournalRow, Log, iteration_row, journal_of, serial_row
@@ -92,7 +92,7 @@ class _Forward:
         self.params = [Value(v.type, v.name) for v in source.params]
         self.b = Builder(Region(list(self.params)))
         self.saves = plan_saves(source.body, Activity(source.body, ()), ())
-        self.wanted = Place(WANTED, i64, (2 * len(journal.sheets),), "ndarray")
+        self.wanted = Place(WANTED, u64, (2 * len(journal.sheets),), "ndarray")
 
     def emit(self) -> Kernel:
         """The kernel."""
@@ -125,7 +125,7 @@ class _Forward:
         for lo, hi in zip(bounds[::2], bounds[1::2], strict=True):
             rows = self.b.mul(rows, trip_count(self.b, lo, hi))
         for sheet, _ in self._sheets(op):
-            self.b.store(self.wanted, [counter(self.b, 2 * sheet + 1)], rows)
+            self.b.store(self.wanted, [counter(self.b, 2 * sheet + 1)], self.b.cast(rows, u64))
         args = [Value(v.type, v.name) for v in source.args]
         body = Region(args)
         local, counters = scoped(names), Counters()
@@ -141,9 +141,9 @@ class _Forward:
         """Note how many entries there were."""
         for sheet, loop in self._sheets(parallel):
             entries = counter(self.b, 1) if loop is None else counters[loop]
-            self.b.atomic("max", self.wanted, [counter(self.b, 2 * sheet)], entries)
+            self.b.atomic("max", self.wanted, [counter(self.b, 2 * sheet)], self.b.cast(entries, u64))
             if parallel is None:
-                self.b.store(self.wanted, [counter(self.b, 2 * sheet + 1)], counter(self.b, 1))
+                self.b.store(self.wanted, [counter(self.b, 2 * sheet + 1)], self.b.const(1, u64))
 
     def _sheets(self, parallel: Op | None) -> Iterator[tuple[int, Op | None]]:
         used = {log.sheet for log in self.journal.logs.values()}

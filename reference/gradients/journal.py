@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..autodiff.places import WANTED
-from ..ir.types import i64
+from ..ir.types import u64
 from ..launch.specialisation import Specialisation
 from ..runtime.memory.buffers import Array, Buffer
 from .events import Launch, memory_of
@@ -41,7 +41,7 @@ class JournaledLaunch(Launch):
         kept = [(buffer, np.array(buffer.read())) for _, buffer in self._written()]
         sizes = self._sizes()
         if sizes is None:
-            _, sizes = self._attempt(self.ways.sizing, np.zeros(2 * self.ways.mode.sheets, np.int64))
+            _, sizes = self._attempt(self.ways.sizing, np.zeros(2 * self.ways.mode.sheets, np.uint64))
             _restore(kept)
         result, wanted = self._attempt(self.ways.forward, sizes)
         while (wanted > sizes).any():
@@ -67,7 +67,7 @@ class JournaledLaunch(Launch):
         for log in self.ways.mode.logs:
             shape = tuple(max(1, int(n)) for n in sizes[2 * log.sheet : 2 * log.sheet + 2])
             self.logs[log.place.name] = Buffer(backend, log.place.dtype, shape)
-        wanted = Buffer(backend, i64, (len(sizes),))
+        wanted = Buffer(backend, u64, (len(sizes),))
         try:
             result = specialisation.run(with_arrays(self.call, {**self.logs, WANTED: wanted}))
             return result, np.array(wanted.read())

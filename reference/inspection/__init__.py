@@ -24,6 +24,7 @@ from .questions import (
     error_bounds,
     gaps,
     probe,
+    refusals,
     translated,
 )
 
@@ -49,5 +50,6 @@ __all__ = [
     "gaps",
     "launches_by",
     "probe",
+    "refusals",
     "translated",
 ]

@@ -39,6 +39,7 @@ __all__ = [
     "error_bounds",
     "gaps",
     "probe",
+    "refusals",
     "translated",
 ]
 
@@ -51,6 +52,19 @@ def gaps(arch: str) -> tuple[tuple[str, str], ...]:
 
     That is `GAPS` of its capability module; nothing where a backend has no such module.
     """
+    return _stated(arch, "GAPS")
+
+
+def refusals(arch: str) -> tuple[tuple[str, str], ...]:
+    """In which words a backend refuses what its target has no way to do, by its arch: (words, reason).
+
+    That is `REFUSALS` of its capability module.
+    """
+    return _stated(arch, "REFUSALS")
+
+
+def _stated(arch: str, table: str) -> tuple[tuple[str, str], ...]:
+    """A table of the capability module of a backend; nothing where there is no such module, or no such table."""
     runtime = BACKENDS.get(arch, f"adstack.backends.{arch}.runtime")
     name = f"{runtime.rpartition('.')[0]}.capability"
     try:
@@ -59,7 +73,7 @@ def gaps(arch: str) -> tuple[tuple[str, str], ...]:
         if missing.name is None or not name.startswith(missing.name):
             raise
         return ()
-    return tuple((covers, reason) for covers, reason in getattr(module, "GAPS", ()))
+    return tuple((first, reason) for first, reason in getattr(module, table, ()))
 
 
 class _Source(Protocol):

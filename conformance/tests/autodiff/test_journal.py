@@ -77,7 +77,7 @@ COUNTING_DOWN = """parallel_for (%i = %0 to %4) {
 
 def test_logs_are_as_large_as_the_longest_iteration_needs() -> None:
     logged = check(of(COUNTING_DOWN), memory_of([3, 0, 2, 1]), ADJOINTS)
-    _, wanted = launched(logged, memory_of([3, 0, 2, 1]), np.zeros(2 * logged.sheets, np.int64))
+    _, wanted = launched(logged, memory_of([3, 0, 2, 1]), np.zeros(2 * logged.sheets, np.uint64))
     # once per iteration, per iteration of %k, per iteration of %j: 3 + 2 + 1
     assert wanted.reshape(-1, 2).tolist() == [[1, 4], [3, 4], [6, 4]]
 
@@ -85,11 +85,11 @@ def test_logs_are_as_large_as_the_longest_iteration_needs() -> None:
 def test_the_cpu_agrees_to_the_bit() -> None:
     before = memory_of([3, 0, 2, 1])
     logged = check(of(COUNTING_DOWN), before, ADJOINTS)
-    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.int64))
+    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.uint64))
     for log in logged.logs:
         shape = tuple(wanted[2 * log.sheet : 2 * log.sheet + 2])
         before[log.place.name] = np.zeros(shape, log.place.dtype.numpy)
-    _, after = agree(logged.forward, {**before, WANTED: np.zeros(2 * logged.sheets, np.int64)}, widths=(1, 8))
+    _, after = agree(logged.forward, {**before, WANTED: np.zeros(2 * logged.sheets, np.uint64)}, widths=(1, 8))
     after.update({f"{name}.grad": adjoint.copy() for name, adjoint in ADJOINTS.items()})
     agree(logged.backward, {name: after[name] for name in logged.backward.places}, widths=(1, 8))
 
@@ -136,7 +136,7 @@ def test_random_numbers_are_logged() -> None:
     body = f"parallel_for (%i = %0 to %4) {{\n{body}\nyield\n}}"
     logged = journaled(optimize(of(body), keep_accesses=True), gradients_of(of(body)))
     before = memory_of([0] * 4)
-    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.int64))
+    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.uint64))
     memory, _ = launched(logged, before, wanted)
     memory.update({f"{name}.grad": adjoint.copy() for name, adjoint in ADJOINTS.items()})
     run(lower(logged.backward), memory)

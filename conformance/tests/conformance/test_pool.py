@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 from suites import no_budgets, plain_subject, run_suite, write_suite
 
-from adstack.conformance.harness.cells import Cell, Gap, Result, Status, Subject
+from adstack.conformance.harness.cells import Cell, Gap, Refusal, Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of, stale_gaps
 from adstack.conformance.harness.pool import run_cells
@@ -294,3 +294,59 @@ class TestGaps:
         results = run_suite(tmp_path, self.FILES, gaps=(live, dead))
         cells = [result.cell for result in results.values()]
         assert stale_gaps([cell.entry for cell in cells], [cells[0].subject]) == [(cells[0].subject, dead)]
+
+
+REFUSING = """
+    class BackendUnavailableError(Exception):
+        pass
+
+    @case(rules=["t.refused"], params={"n": ["a1", "b2", "c3", "d1"]})
+    def cells_before_in_this_process(qd, n):
+        def counted():
+            qd.count = getattr(qd, "count", 0) + 1
+            if n[0] == "b":
+                raise BackendUnavailableError("there are no halves here")
+            if n[0] == "c":
+                raise BackendUnavailableError("there is no third")
+            return qd.count
+        return Run(counted, returns=int(n[1]))
+
+    @case(rules=["t.another"])
+    def another_error_is_asked_for(qd):
+        def refuses():
+            raise BackendUnavailableError("there are no halves here")
+        return Run(refuses, raises=Raises("IndexError"))
+
+    @case(rules=["t.wrong"])
+    def there_are_no_halves_here(qd):
+        return Run(lambda: print("there are no halves here"), prints="there are halves\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    refusals = (Refusal("no halves", "halves are not to be had"),)
+    return run_suite(tmp_path_factory.mktemp("refusals"), {"end/r.py": REFUSING}, refusals=refusals)
+
+
+class TestRefusals:
+    def test_one_in_the_subject_s_words_is_a_gap_and_any_other_a_failure(self, refusing):
+        counting = [refusing[f"end/cells-before-in-this-process:{n}"] for n in ("a1", "b2", "c3", "d1")]
+        assert [(one.status.value, one.is_failure) for one in counting] == [
+            *[("pass", False), ("refused", False)],
+            *[("refused", True), ("pass", False)],
+        ]
+        assert counting[1].gap == Refusal("no halves", "halves are not to be had")
+
+    def test_it_is_one_whatever_error_the_case_asks_for(self, refusing):
+        result = refusing["end/another-error-is-asked-for"]
+        assert (result.status, result.is_failure) == (Status.REFUSED, False)
+
+    def test_words_excuse_no_wrong_result(self, refusing):
+        result = refusing["end/there-are-no-halves-here"]
+        assert (result.status, result.is_failure) == (Status.WRONG_VALUE, True)
+
+    def test_the_worker_is_kept(self, tmp_path):
+        text = REFUSING.replace('"c3", "d1"', '"d3"')
+        results = run_suite(tmp_path, {"end/r.py": text}, refusals=(Refusal("no halves", "no halves"),))
+        assert results["end/cells-before-in-this-process:d3"].status is Status.PASS

@@ -49,6 +49,14 @@ def test_the_gaps_of_a_backend_stand_with_it(monkeypatch):
     assert inspection.gaps("reference") == ()
 
 
+def test_the_refusals_of_a_backend_stand_with_it():
+    words = [words for words, _ in inspection.refusals("metal")]
+    assert "a type that the Metal Shading Language does not have" in words
+    assert inspection.refusals("cuda") == inspection.refusals("reference") == ()
+    metal = next(subject for subject in backend_subjects() if subject.name == "metal:host")
+    assert [refusal.words for refusal in metal.refusals] == (words if metal.is_available else [])
+
+
 def test_no_two_gaps_of_a_subject_cover_the_same_cell():
     for subject in [peer_subject(peer, {}) for peer in PEERS] + backend_subjects():
         for entry in collect():
@@ -167,6 +175,16 @@ def test_a_subject_that_is_given_a_part_has_one_variant_of_each_case_in_all_its_
     assert len(variants) == len({name.partition(":")[0] for name in variants})
     assert {name.partition(":")[0] for name in variants} == {entry.id.partition(":")[0] for entry in entries}
     assert variants != {cell.entry.id for cell in cells_of(entries, [replace(subject, part="some")], seed=1)}
+
+
+def test_the_variant_of_a_part_is_one_in_a_type_that_the_subject_has_if_there_is_one():
+    entries = [entry for entry in collect() if entry.topic in ("gradients", "casts")]
+    subject = replace(backend_subjects()[0], part="some", dtypes=("f32",))
+    wide = [cell.entry for cell in cells_of(entries, [subject]) if ("dtype", "f64") in cell.entry.variant.dtypes]
+    all_types = {(entry.id.partition(":")[0], name) for entry in entries for _, name in entry.variant.dtypes}
+    assert all((entry.id.partition(":")[0], "f32") not in all_types for entry in wide)
+    anything = cells_of(entries, [replace(subject, dtypes=())])
+    assert any(("dtype", "f64") in cell.entry.variant.dtypes for cell in anything)
 
 
 def test_an_emulated_subject_is_headed_by_what_it_stands_for():

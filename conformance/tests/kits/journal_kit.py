@@ -28,7 +28,7 @@ def launched(logged: Journaled, before: Buffers, sizes: Array) -> tuple[Buffers,
     for log in logged.logs:
         shape = tuple(max(1, n) for n in sizes[2 * log.sheet : 2 * log.sheet + 2])
         memory[log.place.name] = np.full(shape, 77, log.place.dtype.numpy)
-    wanted = np.zeros(2 * logged.sheets, np.int64)
+    wanted = np.zeros(2 * logged.sheets, np.uint64)
     run(lower(logged.forward), {**memory, WANTED: wanted}, options=QUIET)
     return memory, wanted
 
@@ -39,7 +39,7 @@ def check(kernel: Kernel, before: Buffers, adjoints: Buffers) -> Journaled:
     logged = journaled(optimize(kernel, keep_accesses=True), gradients_of(kernel))
     verify(logged.forward)
     verify(logged.backward)
-    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.int64))
+    _, wanted = launched(logged, before, np.zeros(2 * logged.sheets, np.uint64))
     memory, again = launched(logged, before, wanted)
     assert (wanted == again).all()
     plain = {name: buffer.copy() for name, buffer in before.items()}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from adstack.conformance.harness import execute
-from adstack.conformance.harness.cells import Gap, Result, Subject
+from adstack.conformance.harness.cells import Gap, Refusal, Result, Subject
 from adstack.conformance.harness.loading import Entry, collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
@@ -95,13 +96,15 @@ def run_suite(
     files: Mapping[str, str],
     *,
     gaps: tuple[Gap, ...] = (),
+    refusals: tuple[Refusal, ...] = (),
     timeout: float = 60.0,
     jobs: int = 1,
     seed: int = 0,
 ) -> dict[str, Result]:
     """Results by case id."""
     root = write_suite(folder, files)
-    cells = cells_of(collect(root), [plain_subject(folder, gaps=gaps)], seed=seed)
+    subject = replace(plain_subject(folder, gaps=gaps), refusals=refusals)
+    cells = cells_of(collect(root), [subject], seed=seed)
     results = run_cells(cells, Settings(no_budgets, timeout, root), jobs=jobs)
     return {result.cell.entry.id: result for result in results}
 

@@ -37,7 +37,10 @@ BACKENDS: Final[dict[str, str]] = {
     "vulkan": "adstack.backends.vulkan.runtime",
 }
 """Arch -> the module that drives its backend: a line registers it."""
-EMULATED: Final[dict[str, str]] = {"cpu:aarch64": "ADSTACK_CPU_EMULATED"}
+EMULATED: Final[dict[str, str]] = {
+    "cpu:aarch64": "ADSTACK_CPU_EMULATED",
+    "metal:host": "ADSTACK_METAL_DEVICE",
+}
 """Backends on an emulated processor, as ARCH:PROCESSOR -> the environment variable that is to name the processor."""
 GPUS: Final = ("cuda", "amdgpu", "metal", "vulkan")
 """In the order in which `gpu` tries them."""

@@ -12,6 +12,7 @@ import adstack as qd
 from adstack import inspection
 from adstack.backends.metal import capability, native, toolchain
 from adstack.backends.metal.toolchain import host_library
+from adstack.conformance.subjects.backends import backend_subject
 from adstack.errors import InternalError
 from adstack.runtime.protocol.backend import Capabilities, Unavailable
 
@@ -30,11 +31,62 @@ def test_it_is_unavailable_unless_the_host_is_asked_to_play_it(monkeypatch):
     monkeypatch.setenv(capability.CHOICE, capability.HOST)
     there = inspection.probe("metal")
     assert isinstance(there, Capabilities)
-    assert (there.kind, there.device) == ("emulated", "the host playing an Apple GPU")
+    assert (there.kind, there.device) == ("emulated", "host")
     monkeypatch.setattr(capability, "compiler", lambda: None)
     there = inspection.probe("metal")
     assert isinstance(there, Unavailable)
     assert "clang" in there.fix
+
+
+def test_it_is_a_subject_of_the_matrix_where_there_is_clang(monkeypatch):
+    subject = backend_subject("metal:host")
+    assert subject.title == ("metal", "emulated: host")
+    assert {"f32", "i64"} <= set(subject.dtypes)
+    assert "f64" not in subject.dtypes
+    monkeypatch.setattr(capability, "compiler", lambda: None)
+    subject = backend_subject("metal:host")
+    assert not subject.is_available
+    assert "apt-get install clang" in subject.fix
+
+
+def in_memory_of_f64():
+    x = qd.field(qd.f64, shape=1)
+
+    @qd.kernel
+    def k():
+        x[0] = 1
+
+    k()
+
+
+def in_an_argument_of_f64():
+    y = qd.field(qd.f32, shape=1)
+
+    @qd.kernel
+    def k(a: qd.f64):
+        y[0] = qd.cast(a, qd.f32)
+
+    k(0.5)
+
+
+def in_an_update_of_64_bits():
+    n, old = qd.field(qd.i64, shape=()), qd.field(qd.i64, shape=9)
+
+    @qd.kernel
+    def k():
+        for i in range(9):
+            old[i] = qd.atomic_add(n[None], qd.cast(i, qd.i64))
+
+    k()
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.usefixtures("on_metal_host")
+def test_it_refuses_in_the_words_that_the_matrix_knows(number):
+    words, _ = capability.REFUSALS[number]
+    refused = (in_memory_of_f64, in_an_argument_of_f64, in_an_update_of_64_bits)[number]
+    with pytest.raises(qd.BackendUnavailableError, match=words):
+        refused()
 
 
 @pytest.mark.parametrize(
@@ -87,8 +139,33 @@ def gradients():
     return gradients, [row.used for row in step.grad.adstack_report(use=True).rows]
 
 
+def logged_gradient():
+    """Of a loop that overwrites its own bound: the launch logs, and counts how much room its logs want."""
+    x, n = qd.field(qd.f32, shape=4, needs_grad=True), qd.field(qd.i32, shape=4)
+    x.from_numpy(np.array([0.5, 3, -0.25, -1.5], np.float32))
+    n.from_numpy(np.array([2, 0, 1, 3], np.int32))
+
+    @qd.kernel
+    def step():
+        for i in x:
+            for _ in range(n[i]):
+                x[i] = x[i] * x[i] + 0.5
+                n[i] = n[i] - 1
+
+    x.grad.fill(1)
+    step()
+    step.grad()
+    return x.grad.to_numpy().tobytes()
+
+
 @pytest.mark.usefixtures("on_metal_host")
 class TestLaunches:
+    def test_gradients_with_logs_are_the_references(self):
+        qd.init(arch=qd.metal, offline_cache=False, ad_snapshot=True)
+        first = logged_gradient()
+        qd.init(arch=qd.reference, ad_snapshot=True)
+        assert first == logged_gradient()
+
     def test_gradients_with_adstacks_are_the_references(self):
         first = gradients()
         qd.init(arch=qd.reference)
