@@ -37,7 +37,7 @@ from .graphs import Graph, Graphs
 from .machine import emulated, machine
 from .pool import pool
 from .sequences import Processor
-from .toolchain import compile_text, optimised, warm_up
+from .toolchain import compile_text, listing, warm_up
 
 __all__ = ["CpuBackend", "open_device", "probe", "probe_emulated"]
 
@@ -124,9 +124,7 @@ class CpuBackend(Served[Executable]):
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """LLVM IR as generated and as optimised, and the machine's assembly."""
-        module = optimised(executable.module.text)
-        text = str(module)
-        return {"llvm": executable.module.text, "llvm-opt": text, "asm": machine().target().emit_assembly(module)}
+        return listing(executable.module.text)
 
     def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         if executable.is_parallel:
