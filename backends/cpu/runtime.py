@@ -142,6 +142,9 @@ class CpuBackend(Served[Executable]):
             for (name, axis), slot in context.extents.items():
                 slots[slot] = bindings.shapes[name][axis]
             executable.shapes, executable.bound = bindings.shapes, None if executable.takes_arrays else bindings
+        if not executable.checked:
+            executable.version.layouts.check(0)
+            executable.checked = True
         self._launches.value += 1
         slots[executable.launch_slot] = self._launches.value
         slots[executable.sized_slot] = executable.settled and bindings.sized
