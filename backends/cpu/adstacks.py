@@ -17,7 +17,16 @@ from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.memory_left import memory_left
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.budget import current
-from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, sized_ahead, touched, uncountable
+from adstack.runtime.adstacks.heap import (
+    UNCOUNTABLE,
+    Heap,
+    HeapLimit,
+    TaskUse,
+    known,
+    sized_ahead,
+    touched,
+    uncountable,
+)
 from adstack.runtime.adstacks.layout import Placement
 
 from . import layout
@@ -131,7 +140,7 @@ class Layouts:
             self._note(later)
 
     def _note(self, number: int) -> None:
-        """Let the table have the depths of a task; if they are new, the task is laid out when the launch comes to it."""
+        """Let the table have the depths of a task; if they are new, it is laid out when the launch comes to it."""
         words = self._emitted.rows[number]
         capacities = self._place(number, words).capacities
         if self.table[words.capacities : words.end].tolist() != list(capacities):

@@ -77,7 +77,7 @@ class Layouts:
         return any(group.depth is not None for words in rows for group in words.heap.groups)
 
     def check(self, depths: Array, number: int) -> None:
-        """Before a task runs: can it and later ones, as far as their depths are known by now? HeapLimit if one can't."""
+        """Before a task runs: can it and later ones, as far as their depths are known? HeapLimit if one can't."""
         limit = current().heap_limit(self._limit)
         for later in self._known(number) if limit else ():
             placement = self.place(later, depths)

@@ -171,7 +171,7 @@ class Executable(Repeatable):
         return depths
 
     def _look_ahead(self, driver: Driver) -> int:
-        """See whether there is room for the adstacks of all tasks before one changes memory, as far as that can be known.
+        """See whether there is room for the adstacks of all tasks before one changes memory, as far as can be known.
 
         Gives how many tasks are queued then: sizers.
         """

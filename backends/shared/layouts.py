@@ -93,7 +93,7 @@ class Layouts:
         return number == self._sized_ahead and any(self.needs_depths(k) for k in self._known(number))
 
     def check(self, depths: Sequence[int], number: int = 0) -> None:
-        """Before a task runs: can it and later ones, as far as their depths are known by now? HeapLimit if one can't."""
+        """Before a task runs: can it and later ones, as far as their depths are known? HeapLimit if one can't."""
         limit = current().heap_limit(least(self._limit, self._most))
         for later in self._known(number) if limit else ():
             placement = self.place(later, depths)
