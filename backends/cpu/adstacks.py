@@ -17,7 +17,16 @@ from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.memory_left import memory_left
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.budget import current
-from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable
+from adstack.runtime.adstacks.heap import (
+    UNCOUNTABLE,
+    Heap,
+    HeapLimit,
+    TaskUse,
+    known,
+    sized_ahead,
+    touched,
+    uncountable,
+)
 from adstack.runtime.adstacks.layout import Placement
 
 from . import layout
@@ -118,12 +127,25 @@ class Layouts:
         return True
 
     def check(self, number: int) -> None:
-        """Before a task runs: can it and later ones run at all, as far as their depths are known by now?"""
+        """Before a task runs: can it and later ones run at all, as far as their depths are known by now?
+
+        A number behind the last stands for the first task that is no sizer.
+        """
+        number = number if number < len(self._program.tasks) else sized_ahead(self._program)
         heaps = {number: words.heap for number, words in self._emitted.rows.items()}
         for later in known(self._program, heaps, number):
             limit = current().heap_limit(self._limit)
             if limit and self._least(later) > limit:
                 raise self.limit_reached(later, number)
+            self._note(later)
+
+    def _note(self, number: int) -> None:
+        """Let the table have the depths of a task; if they are new, it is laid out when the launch comes to it."""
+        words = self._emitted.rows[number]
+        capacities = self._place(number, words).capacities
+        if self.table[words.capacities : words.end].tolist() != list(capacities):
+            self.table[words.capacities : words.end] = capacities
+            self.table[words.covered] = -1
 
     def limit_reached(self, number: int, reached: int) -> HeapLimit:
         """The error for a task of which not even one lane has room, where a launch has come to the task `reached`."""

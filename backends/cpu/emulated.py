@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.qemu.guest import TRIPLE, Guest, Runtime
+from adstack.backends.shared.compiler import Target
 from adstack.backends.shared.jit import LEVEL
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
@@ -78,12 +78,11 @@ class Emulated:
         name: of one of `PROCESSORS`.
     """
 
-    triple = TRIPLE
-
     def __init__(self, name: str) -> None:
         self.processor = processor = PROCESSORS[name]
         program = qemu()
         assert program is not None, "a backend is opened only where its probe has found qemu"
+        self.target = Target(TRIPLE, processor.name, processor.features, LEVEL, "static", "small")
         self.vector_bytes = processor.vector_bytes
         self.attributes = attributes(processor.vector_bytes, scalable=True)
         self.made_for = (TRIPLE, processor.name, processor.features, str(processor.vector_bytes))
@@ -91,10 +90,6 @@ class Emulated:
         runtime = Runtime((_PYTHON, text("linux", "arm64")), ("pool", 8 * WORDS["stop"]), _check(), _pause())
         command = [program, "-cpu", processor.model]
         self.guest = Guest(command, runtime, self._hear, ObjectCache(default_folder()))
-
-    def target(self) -> llvm.TargetMachine:
-        """LLVM's code generator for it."""
-        return _target(self.processor)
 
     def take(self, size: int, *, zeroed: bool = True) -> npt.NDArray[np.generic]:
         """So many bytes of the memory that is shared, or a MemoryError."""
@@ -145,15 +140,6 @@ class _Thread:
     def join(self) -> None:
         """Wait until it has ended, and all others with it."""
         self.guest.join([self.stack])
-
-
-@cache
-def _target(processor: Processor) -> llvm.TargetMachine:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple(TRIPLE).create_target_machine(
-        cpu=processor.name, features=processor.features, opt=LEVEL, reloc="static", codemodel="small"
-    )
 
 
 def _check() -> str:

@@ -10,6 +10,7 @@ from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.shared.own_size import own_size
 from adstack.ir.structure import Program, Task
+from adstack.runtime.adstacks.heap import known, sized_ahead, touched
 from adstack.runtime.assume import Assumed
 
 from .fitting import conditions, unfit
@@ -25,8 +26,10 @@ _SEATS = 1 << 62
 def entry_text(program: Program, emitted: Emitted, assumed: Assumed, analyses: Analyses, *, debug: bool) -> str:
     """`i64 run(ptr ctx, i64 from)`: zero what lives in one launch, then the tasks in order.
 
-    It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there. A
-    launch for which it was not made is left to the entry in the slot "unfit"; if there is none it gives UNFIT.
+    It gives 0 at the end, or k + 1 where the heap is not ready for task k; called with that, it goes on there. One more
+    than there are tasks stands for the first that is no sizer, if tasks from there on change memory and the heap is not
+    laid out for the depths of later ones. A launch for which the entry was not made is left to that in the slot
+    "unfit"; if there is none it gives UNFIT.
     """
     brief = all(task.kind == "serial" and not analyses.get(contains_loop, task.body) for task in program.tasks)
     attributes = "#0" if brief else "#1"  # beside a loop it is not worth LLVM's time
@@ -36,13 +39,16 @@ def entry_text(program: Program, emitted: Emitted, assumed: Assumed, analyses: A
         ty = "i64" if name == "sized" else "ptr"
         lines.append(f"  %{name}.at = getelementptr i64, ptr %ctx, i64 {slot}")
         lines.append(f"  %{name} = load {ty}, ptr %{name}.at, align 8")
+    gate = _gate(program, emitted)
     if emitted.rows:
         entries = " ".join(f"i64 {number + 1}, label %task.{number}" for number in emitted.rows)
+        entries += f" i64 {len(program.tasks) + 1}, label %gate.open" if gate else ""
         lines += [f"  switch i64 %from, label %start [ {entries} ]", "start:"]
     fits = conditions(program, emitted.context, assumed)
     lines += [*fits, "fit:"] if fits else []
     lines += _zeroed(program, emitted)
     for number, task in enumerate(program.tasks):
+        lines += gate if number == sized_ahead(program) else []
         lines += [f"  br label %task.{number}", f"task.{number}:", *_call(number, task, emitted, analyses, debug=debug)]
         if debug:
             lines += [
@@ -56,6 +62,19 @@ def entry_text(program: Program, emitted: Emitted, assumed: Assumed, analyses: A
     if "stop" in slots:
         lines += ["stopped:", "  store atomic i64 0, ptr %stop monotonic, align 8", "  ret i64 0"]  # a handler raised
     return _declarations(emitted.text) + "\n".join([*lines, "}", ""])
+
+
+def _gate(program: Program, emitted: Emitted) -> list[str]:
+    """Behind the first sizers: go on if the heap is laid out for tasks that come after one that changes memory."""
+    first = sized_ahead(program)
+    heaps = {number: words.heap for number, words in emitted.rows.items()}
+    lines, ready = list[str](), "true"
+    for number in known(program, heaps, first):
+        if touched(program.tasks[first:number]):
+            compared, ready = _capacities_stand(f"gate.{number}", emitted.rows[number], ready)
+            lines += compared
+    closed = [f"  br i1 {ready}, label %gate.open, label %gate.closed", "gate.closed:"]
+    return [*lines, *closed, f"  ret i64 {len(program.tasks) + 1}", "gate.open:"] if lines else []
 
 
 def _declarations(text: str) -> str:
@@ -177,7 +196,7 @@ def _ready(number: int, words: Words, total: str) -> list[str]:
         f"  %covers{number} = icmp sle i64 {total}, {covered}",
         f"  %room{number} = and i1 %fits{number}, %covers{number}",
     ]
-    compared, ready = _capacities_stand(number, words, f"%room{number}")
+    compared, ready = _capacities_stand(str(number), words, f"%room{number}")
     lines += compared
     lines += [
         f"  br i1 {ready}, label %go.{number}, label %wait.{number}",
@@ -197,13 +216,16 @@ def _ready(number: int, words: Words, total: str) -> list[str]:
     ]
 
 
-def _capacities_stand(number: int, words: Words, ready: str) -> tuple[list[str], str]:
-    """Compare the depths that sizers computed with those that the heap is laid out for: the code, and its i1."""
+def _capacities_stand(where: str, words: Words, ready: str) -> tuple[list[str], str]:
+    """Compare the depths that sizers computed with those that the heap is laid out for: the code, and its i1.
+
+    `where` tells the code from the same elsewhere.
+    """
     lines: list[str] = []
     for depth, group in {
         group.depth: k for k, group in enumerate(words.heap.groups) if group.depth is not None
     }.items():
-        name = f"{number}.{depth}"
+        name = f"{where}.{depth}"
         lines += [
             f"  %depth{name}.at = getelementptr i64, ptr %depths, i64 {depth}",
             f"  %depth{name}.raw = load i64, ptr %depth{name}.at, align 8",

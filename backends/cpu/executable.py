@@ -67,6 +67,7 @@ class Executable(Standing):
             for, by what `compiled` was told; made when they are needed.
         sites: what reports are about, in any version.
         keep: what the machine code points to.
+        checked: whether tasks whose depths are constant can run at all.
     """
 
     program: Program
@@ -84,6 +85,7 @@ class Executable(Standing):
     others: dict[tuple[bool, bool], Version] = field(default_factory=dict)
     sites: Sequence[Site] = ()
     keep: tuple[object, ...] = ()
+    checked: bool = False
 
     def __post_init__(self) -> None:
         self.is_parallel = any(task.kind == "parallel" for task in self.program.tasks)
@@ -125,6 +127,8 @@ class Executable(Standing):
                 stopped = launching.run(version.code.entry, self.slots.ctypes.data)
             if stopped:
                 version.layouts.check(stopped - 1)
+            if stopped > len(self.program.tasks):
+                stopped = launching.run(version.code.entry, self.slots.ctypes.data, stopped)
             while stopped:
                 total = version.layouts.total(stopped - 1)
                 if version.layouts.lay_out(stopped - 1, total):

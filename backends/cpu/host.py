@@ -5,11 +5,10 @@ from __future__ import annotations
 import ctypes
 from typing import Final
 
-import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from adstack.backends.shared.jit import host, linked, made_for, target_machine
+from adstack.backends.shared.jit import host, host_target, linked, made_for
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 
@@ -28,10 +27,9 @@ _PRINT: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_i
 class Host:
     """A `Machine`, see there."""
 
-    triple = ""
-
     def __init__(self) -> None:
         features = host()[1]
+        self.target = host_target()
         self.vector_bytes = vector_bytes(features)
         self.attributes = attributes(self.vector_bytes, scalable="+sve" in features.split(","))
 
@@ -39,10 +37,6 @@ class Host:
     def made_for(self) -> tuple[str, ...]:
         """What its code is made for."""
         return (*made_for(), self.attributes)
-
-    def target(self) -> llvm.TargetMachine:
-        """LLVM's code generator for it."""
-        return target_machine()
 
     def take(self, size: int, *, zeroed: bool = True) -> npt.NDArray[np.generic]:
         """So many bytes, or a MemoryError."""

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
+
+from adstack.backends.shared.compiler import Target
 
 __all__ = ["Bits", "Code", "Machine", "Printer", "Running", "Workers"]
 
@@ -70,7 +71,7 @@ class Machine(Protocol):
     """What runs code.
 
     Attributes:
-        triple: what LLVM calls it; "" for the processor of this process.
+        target: what LLVM makes code for.
         made_for: texts that say what code is made for: it runs on nothing else.
         vector_bytes: the width of a vector register.
         attributes: what each function is told of it, as LLVM writes that.
@@ -80,16 +81,13 @@ class Machine(Protocol):
     def attributes(self) -> str: ...
 
     @property
-    def triple(self) -> str: ...
+    def target(self) -> Target: ...
 
     @property
     def made_for(self) -> tuple[str, ...]: ...
 
     @property
     def vector_bytes(self) -> int: ...
-
-    def target(self) -> llvm.TargetMachine:
-        """LLVM's code generator for it."""
 
     def take(self, size: int, *, zeroed: bool = True) -> npt.NDArray[np.generic]:
         """So many bytes that it and this process see at the same address, or a MemoryError; aligned to a line."""

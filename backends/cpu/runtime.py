@@ -37,7 +37,7 @@ from .graphs import Graph, Graphs
 from .machine import emulated, machine
 from .pool import pool
 from .sequences import Processor
-from .toolchain import compile_text, optimised, warm_up
+from .toolchain import compile_text, listing, warm_up
 
 __all__ = ["CpuBackend", "open_device", "probe", "probe_emulated"]
 
@@ -124,9 +124,7 @@ class CpuBackend(Served[Executable]):
 
     def listing(self, executable: Executable) -> dict[str, str]:
         """LLVM IR as generated and as optimised, and the machine's assembly."""
-        module = optimised(executable.module.text)
-        text = str(module)
-        return {"llvm": executable.module.text, "llvm-opt": text, "asm": machine().target().emit_assembly(module)}
+        return listing(executable.module.text)
 
     def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         if executable.is_parallel:
@@ -144,6 +142,9 @@ class CpuBackend(Served[Executable]):
             for (name, axis), slot in context.extents.items():
                 slots[slot] = bindings.shapes[name][axis]
             executable.shapes, executable.bound = bindings.shapes, None if executable.takes_arrays else bindings
+        if not executable.checked:
+            executable.version.layouts.check(0)
+            executable.checked = True
         self._launches.value += 1
         slots[executable.launch_slot] = self._launches.value
         slots[executable.sized_slot] = executable.settled and bindings.sized

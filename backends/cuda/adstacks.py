@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.ir.structure import Program
-from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, touched, uncountable
+from adstack.runtime.adstacks.budget import current
+from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, known, touched, uncountable
 from adstack.runtime.adstacks.layout import Placement
 
 __all__ = ["Layouts"]
@@ -59,7 +60,7 @@ class Layouts:
         wanted = words.heap.lanes(lanes, depths.tolist())
         granted = self._heap.room(size, wanted, self._limit)
         if not granted:
-            raise self._limit_reached(number, size)
+            raise self._limit_reached(number, size, number)
         table = self._words
         table[words.blocks], table[words.block], table[words.covered] = granted, size, lanes
         table[words.bases : words.capacities] = placement.bases
@@ -70,8 +71,24 @@ class Layouts:
         )
         return lanes if granted == wanted else granted
 
-    def _limit_reached(self, number: int, size: int) -> HeapLimit:
-        """The error for a task of which not even one lane has room."""
+    def looks_ahead(self, number: int) -> bool:
+        """Whether the sizers before a task compute depths of it or of later tasks."""
+        rows = (self._rows[later] for later in self._known(number))
+        return any(group.depth is not None for words in rows for group in words.heap.groups)
+
+    def check(self, depths: Array, number: int) -> None:
+        """Before a task runs: can it and later ones, as far as their depths are known? HeapLimit if one can't."""
+        limit = current().heap_limit(self._limit)
+        for later in self._known(number) if limit else ():
+            placement = self.place(later, depths)
+            if placement.stride + placement.beyond > limit:
+                raise self._limit_reached(later, placement.stride + placement.beyond, number)
+
+    def _known(self, number: int) -> list[int]:
+        return known(self._program, {k: words.heap for k, words in self._rows.items()}, number)
+
+    def _limit_reached(self, number: int, size: int, reached: int) -> HeapLimit:
+        """The error for a task of which not even one lane has room, where a launch has come to the task `reached`."""
         loc = self._rows[number].heap.groups[0].stacks[0].loc
         return HeapLimit(
             self._program.name,
@@ -79,7 +96,7 @@ class Layouts:
             size,
             self._limit,
             number=number,
-            touched=touched(self._program.tasks[:number]),
+            touched=touched(self._program.tasks[:reached]),
             loc=loc if loc.line else None,
         )
 

@@ -15,7 +15,7 @@ from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
 from adstack.backends.shared.standing import Repeatable
 from adstack.ir.structure import Program
-from adstack.runtime.adstacks.heap import Heap
+from adstack.runtime.adstacks.heap import Heap, sized_ahead
 from adstack.runtime.protocol.options import Options
 
 from .adstacks import Layouts
@@ -116,6 +116,7 @@ class Executable(Repeatable):
         begin = 0
         if self.layouts.tasks:
             self.rows[self.sizers, IDLE] = sized
+            begin = 0 if sized else self._look_ahead(driver)
             for number in self.layouts.tasks:
                 begin = self._ready(driver, number, begin, sized=sized)
         self.queue(driver, begin, len(self.program.tasks))
@@ -169,6 +170,19 @@ class Executable(Repeatable):
         driver.download(self.own + self.layout.places[self._depths], depths)
         return depths
 
+    def _look_ahead(self, driver: Driver) -> int:
+        """See whether there is room for the adstacks of all tasks before one changes memory, as far as can be known.
+
+        Gives how many tasks are queued then: sizers.
+        """
+        first, depths = sized_ahead(self.program), np.zeros(0, np.int64)
+        ahead = first if self.layouts.looks_ahead(first) else 0
+        if ahead:
+            self.queue(driver, 0, ahead)
+            depths = self._depths_now(driver)
+        self.layouts.check(depths, ahead)
+        return ahead
+
     def _ready(self, driver: Driver, number: int, begin: int, *, sized: bool) -> int:
         """Have room for the adstacks of a task; the tasks before what this gives are queued then."""
         lanes = self._lanes(number)
@@ -177,8 +191,8 @@ class Executable(Repeatable):
             return begin
         depths = np.zeros(0, np.int64)
         if not fixed and self._depths is not None:
-            if not sized:
-                self.queue(driver, begin, number)  # its sizers are among them
+            if not sized and any(begin <= sizer < number for sizer in self.sizers):
+                self.queue(driver, begin, number)
                 begin = number
             depths = self._depths_now(driver)
         granted = self.layouts.lay_out(number, lanes, depths)

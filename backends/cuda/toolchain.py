@@ -10,17 +10,9 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.jit import (
-    Library,
-    accepted,
-    emitted,
-    generator,
-    linked,
-    made_for,
-    parsed,
-    pass_builder,
-    target_machine,
-)
+from adstack.backends.shared.compiler import Recipe, Target
+from adstack.backends.shared.compiling import compiled
+from adstack.backends.shared.jit import PLAIN, Library, host_target, linked, made_for
 from adstack.backends.shared.object_cache import ObjectCache
 
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
@@ -28,6 +20,8 @@ __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
 NEWEST: Final = (9, 0)
 """The newest architecture that code is made for; later ones run it too, as the driver translates it."""
 _FEATURES: Final = "+ptx81"
+_TRIPLE: Final = "nvptx64-nvidia-cuda"
+_PASSES: Final = ("always_inliner", "global_dead_code_eliminate", "sroa", "instruction_combine", "simplify_cfg")
 
 
 @dataclass(frozen=True)
@@ -36,14 +30,6 @@ class Code:
 
     library: Library
     symbols: dict[str, int]
-
-
-@cache
-def _device_machine(processor: str, features: str) -> llvm.TargetMachine:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
-    return target.create_target_machine(cpu=processor, features=features, opt=3)
 
 
 def architecture(capability: tuple[int, int] = NEWEST) -> tuple[str, str]:
@@ -58,38 +44,10 @@ def recipe() -> str:
     return f"{llvm.llvm_version_info} {Path(__file__).read_text()}"
 
 
-def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
-    """The module, parsed, verified and cleaned up."""
-    module = parsed(text)
-    _passes().run(module, pass_builder(machine))
-    return module
-
-
-@cache
-def _passes() -> llvm.ModulePassManager:
-    """The passes are listed once: LLVM keeps 5 KiB of each list that was run."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    return passes
-
-
 def ptx(text: str, target: tuple[str, str] | None = None) -> str:
     """PTX of a module for the device."""
-    machine = _device_machine(*(target or architecture()))
-    module = optimised(text, machine)
-    with accepted():
-        assembly: str = machine.emit_assembly(module)
-    return assembly
-
-
-@cache
-def _plain_machine() -> llvm.TargetMachine:
-    target_machine()  # makes LLVM ready
-    return generator(0)
+    device = Target(_TRIPLE, *(target or architecture()), level=3)
+    return compiled(text, Recipe(device, _PASSES, assembly=True)).decode()
 
 
 def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None, *, plain: bool = False) -> Code:
@@ -108,8 +66,7 @@ def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None, *, 
     key = "" if cached is None else cached.key(text, *made_for(), recipe(), str(plain))
     image = None if cached is None else cached.read(key)
     if image is None:
-        machine = _plain_machine() if plain else target_machine()
-        image = emitted(machine, parsed(text) if plain else optimised(text, machine))
+        image = compiled(text, Recipe(PLAIN) if plain else Recipe(host_target(), _PASSES))
         if cached is not None:
             cached.write(key, image)
     library = linked(image, symbols)

@@ -64,6 +64,9 @@ class Executable(Standing):
         self.layouts.check(self._depths())
         for k, (task, extent) in enumerate(zip(self.program.tasks, self.extents, strict=True)):
             iterations = 0 if sized and task.sizes else extent.count(scalars, bindings.shapes)
+            if not sized and self.layouts.looks_ahead(k):
+                driver.finish()
+                self.layouts.check(self._depths(), k)
             if iterations != 0:
                 threads = driver.most if iterations is None else min(iterations, driver.most)
                 if k in self.emitted.context.heaps:

@@ -16,7 +16,9 @@ from typing import Final
 import llvmlite.binding as llvm
 
 from adstack.backends.hostcall.symbols import python_symbols
-from adstack.backends.shared.jit import accepted, emitted, runtime_library
+from adstack.backends.shared.compiler import Recipe, Target
+from adstack.backends.shared.compiling import compiled
+from adstack.backends.shared.jit import runtime_library
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.errors import AdstackRuntimeError
 
@@ -31,6 +33,7 @@ from .thunks import Thunks
 __all__ = ["GONE", "TRIPLE", "Guest", "Handler", "Linked", "Runtime", "object_of"]
 
 TRIPLE: Final = "aarch64-unknown-linux-gnu"
+_TARGET: Final = Target(TRIPLE, level=1, reloc="static", codemodel="small")
 STACK_BYTES: Final = 8 << 20
 """What a thread has."""
 _MEMORY: Final = 4
@@ -198,13 +201,7 @@ def object_of(text: str, cached: ObjectCache | None) -> bytes:
     key = None if cached is None else cached.key(text, TRIPLE, *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)
     if image is None:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        machine = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=1, reloc="static", codemodel="small")
-        with accepted(text):
-            module = llvm.parse_assembly(text, context=llvm.create_context())
-        module.triple = TRIPLE
-        image = emitted(machine, module)
+        image = compiled(text, Recipe(_TARGET), "compiling adstack's own code")
         if cached is not None and key is not None:
             cached.write(key, image)
     return image

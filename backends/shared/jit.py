@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
@@ -14,33 +13,29 @@ from typing import Final, Protocol
 
 import llvmlite.binding as llvm
 
-from adstack.backends.shared.room import room
-from adstack.errors import InternalError
-
+from .compiler import Recipe, Target, machine
+from .compiling import accepted, compiled
 from .object_cache import ObjectCache
+from .room import room
 
 __all__ = [
     "LEVEL",
+    "PLAIN",
     "Library",
-    "accepted",
-    "emitted",
-    "generator",
     "host",
+    "host_target",
     "jit",
     "linked",
     "made_for",
-    "parsed",
-    "pass_builder",
-    "room_for_text",
     "runtime_library",
     "target_machine",
 ]
 
 LEVEL: Final = 1
 """How hard LLVM's code generator tries."""
-_TEXT_BYTES: Final = 8 << 20
-_BYTES_PER_LETTER: Final = 400
-_LINK_BYTES: Final = 2 << 20
+PLAIN: Final = Target(level=0, jit=True)
+"""Any processor of this machine's kind, and no effort: for code that runs seldom or is written as it should run."""
+_LINK_BYTES: Final = 8 << 20
 _LINK_FACTOR: Final = 8
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 _counter = itertools.count()
@@ -75,25 +70,16 @@ def made_for() -> tuple[str, ...]:
 
 
 @cache
+def host_target() -> Target:
+    """This machine, for LLVM's code generator."""
+    name, features = host()
+    return Target("", name, features, LEVEL, jit=True)
+
+
 def target_machine() -> llvm.TargetMachine:
     """LLVM's code generator for this machine."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    name, features = host()
-    return generator(LEVEL, name, features)
-
-
-def generator(level: int, name: str = "", features: str = "") -> llvm.TargetMachine:
-    """A code generator for this kind of machine.
-
-    Args:
-        level: how hard it tries, from 0 to 3.
-        name: the processor, as LLVM calls it; "" for any.
-        features: what the processor can do besides, as LLVM writes it.
-    """
     with accepted():
-        target = llvm.Target.from_default_triple()
-        return target.create_target_machine(cpu=name, features=features, opt=level, jit=True)
+        return machine(host_target())
 
 
 MOST_LIBRARIES: Final = 16
@@ -126,50 +112,6 @@ def jit() -> llvm.LLJIT:
     """
     elsewhere = platform.machine().lower() not in ("x86_64", "amd64")
     return llvm.create_lljit_compiler(target_machine(), use_jit_link=elsewhere, suppress_errors=True)
-
-
-def room_for_text(text: str, what: str = "compiling a kernel") -> None:
-    """Raise AdstackMemoryError if LLVM may find too little memory to make code of a module: it would end the process.
-
-    What it takes was measured: 0.04 to 0.16 KiB a letter, and a MiB.
-    """
-    room(_TEXT_BYTES + _BYTES_PER_LETTER * len(text), what)
-
-
-def parsed(text: str) -> llvm.ModuleRef:
-    """A module, parsed and verified, with memory for what comes then. AdstackMemoryError where that is short.
-
-    It has a context of its own: what LLVM makes for it, constants and types, would stay in that of the process.
-    """
-    room_for_text(text)
-    with accepted(text):
-        module = llvm.parse_assembly(text, context=llvm.create_context())
-        module.verify()
-    return module
-
-
-@contextmanager
-def accepted(text: str = "") -> Iterator[None]:
-    """A block in which LLVM must do what it is asked for; otherwise InternalError, with the code, `text`."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise InternalError(f"LLVM refuses the code generated for it: {error}\n{text}") from error
-
-
-def emitted(machine: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
-    """An object with the machine code of a module, which is used up."""
-    with accepted():
-        image: bytes = machine.emit_object(module)
-    return image
-
-
-def pass_builder(machine: llvm.TargetMachine) -> llvm.PassBuilder:
-    """What runs passes over one module, for a machine.
-
-    It serves no second one: a run leaves callbacks in it that point to what the run had on its stack.
-    """
-    return llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
 
 
 def linked(image: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NOTHING) -> Library:
@@ -213,11 +155,7 @@ def runtime_library(
     key = None if cached is None else cached.key(text, *made_for(), *map(str, llvm.llvm_version_info))
     image = None if cached is None or key is None else cached.read(key)
     if image is None:
-        room_for_text(text, "compiling adstack's own code")
-        target_machine()  # knows the target from here on
-        with accepted(text):
-            module = llvm.parse_assembly(text, context=llvm.create_context())
-        image = emitted(generator(0), module)
+        image = compiled(text, Recipe(PLAIN), "compiling adstack's own code")
         if cached is not None and key is not None:
             cached.write(key, image)
     return linked(image, symbols, imports)

@@ -12,7 +12,17 @@ from typing import Any, Final
 
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.budget import current
-from adstack.runtime.adstacks.heap import UNCOUNTABLE, Heap, HeapLimit, TaskUse, least, touched, uncountable
+from adstack.runtime.adstacks.heap import (
+    UNCOUNTABLE,
+    Heap,
+    HeapLimit,
+    TaskUse,
+    known,
+    least,
+    sized_ahead,
+    touched,
+    uncountable,
+)
 from adstack.runtime.adstacks.layout import Placement
 
 from .launch_words import HeapWords
@@ -44,6 +54,7 @@ class Layouts:
         self.threads: dict[int, int] = {}
         self.running: dict[int, int] = {}
         self._asked: dict[int, tuple[int, Sequence[int], Any]] = {}
+        self._sized_ahead = sized_ahead(program)
 
     def stands(self, number: int, threads: int, depths: Sequence[int]) -> bool:
         """Whether task `number` has been laid out for so many threads and these depths, and the heap is what it was."""
@@ -77,15 +88,21 @@ class Layouts:
             self._asked.pop(number, None)
         return [storage.address, lanes, running, 0, *placement.bases, *placement.capacities]
 
-    def check(self, depths: Sequence[int]) -> None:
-        """Before anything runs, look whether every task can with such constant depths; HeapLimit if one can't."""
+    def looks_ahead(self, number: int) -> bool:
+        """Whether, when a launch comes to task `number`, others have depths that sizers before it have computed."""
+        return number == self._sized_ahead and any(self.needs_depths(k) for k in self._known(number))
+
+    def check(self, depths: Sequence[int], number: int = 0) -> None:
+        """Before a task runs: can it and later ones, as far as their depths are known? HeapLimit if one can't."""
         limit = current().heap_limit(least(self._limit, self._most))
-        for number in self._heaps:
-            if limit and not self.needs_depths(number):
-                placement = self.place(number, depths)
-                stride = placement.stride + max(placement.beyond, _MARGIN)
-                if stride > limit:
-                    raise self._limit_reached(number, stride, reached=0)
+        for later in self._known(number) if limit else ():
+            placement = self.place(later, depths)
+            stride = placement.stride + max(placement.beyond, _MARGIN)
+            if stride > limit:
+                raise self._limit_reached(later, stride, reached=number)
+
+    def _known(self, number: int) -> list[int]:
+        return known(self._program, {k: words.heap for k, words in self._heaps.items()}, number)
 
     def _limit_reached(self, number: int, stride: int, reached: int | None = None) -> HeapLimit:
         loc = self._heaps[number].heap.groups[0].stacks[0].loc

@@ -106,6 +106,9 @@ class Launches:
         executable.settled = False
         executable.layouts.check(executable.depths)
         for number, (task, iterations) in enumerate(zip(executable.program.tasks, counts, strict=True)):
+            if executable.stale and executable.layouts.looks_ahead(number):
+                self._learn_depths(executable)
+                executable.layouts.check(executable.depths, number)
             if iterations != 0:
                 executable.stale |= bool(task.sizes)
                 self._dispatch(executable, number, piece, iterations, bindings)
@@ -150,15 +153,19 @@ class Launches:
         """Make a task's adstacks ready for up to so many threads; gives how many workgroups run."""
         layouts = executable.layouts
         if layouts.needs_depths(number) and executable.stale:
-            assert executable.sizes is not None
-            self._stream.finish()
-            executable.depths = mapped(executable.sizes).tolist()
-            executable.stale = False
+            self._learn_depths(executable)
         if not layouts.stands(number, threads, executable.depths):
             words, at = layouts.lay_out(number, threads, executable.depths), executable.context.heaps[number].address
             executable.words[at : at + len(words)] = words  # for later launches, while they stand
             struct.pack_into(f"<{len(words)}Q", piece.block.host, piece.offset + 8 * at, *words)
         return -(-layouts.running[number] // executable.pipelines[number].local_size)
+
+    def _learn_depths(self, executable: Executable) -> None:
+        """Wait for the sizers that were recorded, and look what they have computed."""
+        assert executable.sizes is not None
+        self._stream.finish()
+        executable.depths = mapped(executable.sizes).tolist()
+        executable.stale = False
 
     def _hand(self, executable: Executable, piece: Piece, scalars: Scalars, bindings: Bindings) -> None:
         """Write down what a launch is handed, and what is to be known of it later."""

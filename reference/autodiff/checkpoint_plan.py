@@ -92,6 +92,13 @@ class LoopPlan:
         for loop in self.nested:
             yield from loop.told(checkpoints)
 
+    def least(self) -> Iterator[str]:
+        """What is there at once at least, as text about this loop and each checkpointed loop inside it."""
+        own = f"{_bytes(self.saved)} that a trip keeps" + (", and more in loops inside" if _bytes(self.inner) else "")
+        yield f"line {self.loc.line}: a state of {_bytes(_sum((1, self.state), (1, self.once)))} bytes, {own}"
+        for loop in self.nested:
+            yield from loop.least()
+
     @property
     def depth(self) -> int:
         """How many levels of loops are checkpointed, one inside the other."""

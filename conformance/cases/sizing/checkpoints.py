@@ -62,6 +62,36 @@ def nests_in_a_small_heap(qd, form):
     return run(k, [sum(1 for n in counts for c in range(n) if c % 4 == j) for j in range(4)])
 
 
+@case(rules=["sizing.checkpoints"], params={"bound": ["number", "memory"]}, options=SMALL)
+def nests_before_other_loops_in_a_small_heap(qd, bound):
+    """The reverse pass comes to the nest when others have changed gradients: that it has no room is known before."""
+    lanes = 3
+    x, y, z = (qd.field(qd.f32, shape=lanes, needs_grad=True) for _ in range(3))
+    w, n = qd.field(qd.f32, shape=4, needs_grad=True), qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for _ in range(2):
+                if qd.static(bound == "number"):
+                    for b in range(400):
+                        s = s * w[b % 4]
+                else:
+                    for b in range(n[None]):
+                        s = s * w[b % 4]
+            y[i] = s
+        for i in x:
+            z[i] = 2 * x[i]
+
+    def both():
+        k()
+        k.grad()
+
+    given = {x: 1, w: -1, n: 400, x.grad: 0, w.grad: 0, y.grad: 1, z.grad: 1}
+    return Run(both, given=given, expect={y: 1, z: 2, x.grad: 3, w.grad: -200 * lanes})
+
+
 @case(
     rules=["sizing.checkpoints"],
     params={"form": ["in-place", "nested", "logged"]},

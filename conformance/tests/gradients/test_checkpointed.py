@@ -338,3 +338,71 @@ def test_an_error_says_why_a_loop_can_not_run_again_and_what_it_takes() -> None:
     assert re.search(f"This loop can't be checkpointed: {why}", text)
     assert "ad_stack_heap_limit is 1024" in text
     assert re.search(r"raise ad_stack_heap_limit to \d+ or more", text)
+
+
+@pytest.mark.parametrize("arch", [qd.reference, qd.cpu])
+def test_an_error_says_what_is_there_at_once_at_least(arch: Any) -> None:
+    qd.init(arch=arch, ad_stack_heap_limit=64, offline_cache=False)
+    x, y = (qd.field(qd.f32, 3, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v = qd.Vector([x[i]] * 9)
+            for _ in range(3):
+                for _ in range(400):
+                    for j in qd.static(range(9)):
+                        v[j] = qd.sin(v[(j + 1) % 9]) + v[j]
+            y[i] = v.sum()
+
+    k()
+    with pytest.raises(AdstackMemoryError) as caught:
+        k.grad()
+    total = re.search(r"it still takes (\d+) bytes", str(caught.value))
+    parts = re.findall(r"line \d+: a state of (\d+) bytes, (\d+) that a trip keeps", str(caught.value))
+    assert total is not None
+    assert [sum(map(int, part)) for part in parts] == [44, 80]  # nine values and a number; and what nine sines need
+    assert int(total[1]) == 124
+
+
+def test_an_error_says_that_a_launch_has_changed_memory_before() -> None:
+    short = HeapLimit("k", "k.1", 7000, 4000, touched=True)
+    unused: Any = None
+    with pytest.raises(HeapLimit, match="what the launch has changed before: it can't begin again"):
+        Checkpointed(unused, unused).run(unused, short)
+
+
+@pytest.mark.parametrize("arch", [qd.reference, qd.cpu, qd.vulkan])
+def test_a_loop_whose_depth_grows_behind_another_one_is_checkpointed_when_it_no_longer_fits(arch: Any) -> None:
+    qd.init(arch=arch, ad_stack_heap_limit=1024, offline_cache=False)
+    x, y, z = (qd.field(qd.f32, 3, needs_grad=True) for _ in range(3))
+    n = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for _ in range(n[None]):
+                s = qd.sin(s)
+            y[i] = s
+        for i in x:
+            z[i] = 2.0 * x[i]
+
+    def slope(trips: int) -> list[float]:
+        n[None] = trips
+        x.fill(0.5)
+        k()
+        x.grad.fill(0.0)
+        y.grad.fill(1.0)
+        z.grad.fill(1.0)
+        k.grad()
+        return list(x.grad.to_numpy())
+
+    def wanted(trips: int) -> float:
+        s, gradient = 0.5, 1.0
+        for _ in range(trips):
+            s, gradient = np.sin(s), gradient * np.cos(s)
+        return 2.0 + gradient
+
+    for trips in (20, 20, 0, 20, 3000, 20, 500, 30, 30):
+        assert slope(trips) == pytest.approx([wanted(trips)] * 3, rel=1e-4)

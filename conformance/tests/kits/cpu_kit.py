@@ -16,7 +16,8 @@ from interpreter_kit import read, same_bits
 from adstack import interpreter
 from adstack.backends.cpu import toolchain
 from adstack.backends.cpu.runtime import CpuBackend, open_device
-from adstack.backends.shared.jit import jit, target_machine
+from adstack.backends.shared import compiling
+from adstack.backends.shared.jit import jit
 from adstack.errors import AdstackError
 from adstack.ir.structure import Kernel, Program
 from adstack.runtime.protocol.backend import Bindings
@@ -164,7 +165,8 @@ class Pieces:
 
     def __init__(self, lanes: int, text: str = PIECES) -> None:
         self.executable = backend().compile(tasks_of(text), Options(cpu_lanes=lanes, offline_cache=False))
-        image = target_machine().emit_object(toolchain.optimised(self.executable.module.text + _COUNT))
+        text = self.executable.module.text + _COUNT
+        image = compiling.compiled(text, toolchain.recipe(text))
         builder = toolchain.llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
         for symbol in ("task0", "count"):
             builder.export_symbol(symbol)

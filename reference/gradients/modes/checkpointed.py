@@ -82,7 +82,9 @@ class Checkpointed:
             else:
                 self._known[wanted] = attempt
                 return returned
-        if self._plans and not tried.touched:
+        if tried.touched:
+            short.note = "how much that is depends on what the launch has changed before: it can't begin again"
+        elif self._plans:
             short.note = self._hopeless()
         raise short
 
@@ -137,7 +139,8 @@ class Checkpointed:
         least = "with one snapshot of each loop, and one trip that keeps, it still takes"
         more = ", and what other loops keep, which can't run again" if plan.refused else ""
         more += ", and what short loops inside keep" if plan.deeper else ""
-        return f"run again from snapshots, {least} {takes} bytes{more}"
+        each = "; ".join(text for loop in plan.loops for text in loop.least())
+        return f"run again from snapshots, {least} {takes} bytes{more} ({each})"
 
     @staticmethod
     def less(budget: int, short: HeapLimit, *, refused: bool) -> int:

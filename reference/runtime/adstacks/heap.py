@@ -34,6 +34,7 @@ __all__ = [
     "TaskUse",
     "known",
     "least",
+    "sized_ahead",
     "touched",
     "uncountable",
 ]
@@ -202,6 +203,11 @@ def known(program: Program, heaps: Mapping[int, TaskHeap], number: int) -> list[
         for later, heap in heaps.items()
         if later >= number and computed.isdisjoint(group.depth for group in heap.groups)
     ]
+
+
+def sized_ahead(program: Program) -> int:
+    """How many tasks, the first ones of a program, are sizers: then depths are looked at before anything changes."""
+    return next((number for number, task in enumerate(program.tasks) if not task.sizes), len(program.tasks))
 
 
 def touched(tasks: Iterable[Task]) -> bool:

@@ -72,7 +72,7 @@ def test_a_key_tells_texts_and_their_borders_apart():
 def test_a_kernel_is_compiled_once(folder, monkeypatch):
     assert launch(1) == 1
     (kept,) = files(folder)
-    monkeypatch.setattr(toolchain, "optimised", no_compiler)
+    monkeypatch.setattr(toolchain, "compiled", no_compiler)
     assert launch(1) == 1
     assert files(folder) == [kept]
     with pytest.raises(AssertionError, match="compiled"):
@@ -95,8 +95,8 @@ def test_another_processor_or_compiler_has_entries_of_its_own(folder, monkeypatc
     elif what == "llvm":
         monkeypatch.setattr(toolchain.llvm, "llvm_version_info", (99, 0, 0))
     else:
-        monkeypatch.setattr(toolchain, "_recipe", lambda: "other")
-    monkeypatch.setattr(toolchain, "optimised", no_compiler)
+        monkeypatch.setattr(toolchain, "passes", lambda length: ("sroa",))
+    monkeypatch.setattr(toolchain, "compiled", no_compiler)
     with pytest.raises(AssertionError, match="compiled"):
         launch(1)
 

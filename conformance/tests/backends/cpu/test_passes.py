@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-import llvmlite.binding as llvm
 import pytest
 
 import adstack as qd
 from adstack.backends.cpu.codegen import emit_module
-from adstack.backends.cpu.passes import run_passes
-from adstack.backends.shared.jit import target_machine
+from adstack.backends.cpu.passes import passes
+from adstack.backends.shared.compiler import Recipe, optimised
+from adstack.backends.shared.jit import host_target
 from adstack.ir.structure import Kernel, Program
 from adstack.ir.text.parser import parse_ir
 from adstack.transforms.pipeline import lower
@@ -39,11 +39,7 @@ define float @run(float %x, ptr %out) {
 
 
 def test_the_passes_inline_clean_up_and_drop_what_nobody_calls():
-    machine = target_machine()
-    module = llvm.parse_assembly(CALLS)
-    run_passes(module, machine)
-    module.verify()
-    text = str(module)
+    text = str(optimised(CALLS, Recipe(host_target(), passes(len(CALLS)))))
     assert "@twice" not in text
     assert "@unused" not in text
     assert "alloca" not in text
