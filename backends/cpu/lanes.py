@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.iteration_space import known_extent, row_length, side_by_side, side_by_side_in_row
@@ -98,36 +99,56 @@ def _best_lanes(task: Task, vector_bytes: int, analyses: Analyses) -> int:
     per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
     live, loops = _live(body, varying), [op for op in body.walk() if op.opdef in SERIAL_LOOPS]
     bodies = [loop.regions[-1] for loop in loops]
+    counts = [n for n in (4, 2, 1) if n == 1 or live * n <= _MOST_LIVE]
+    if len(counts) == 1:
+        return min(_MOST_LANES, per_vector)
     in_row = analyses.get(side_by_side_in_row, task.body).varying
-    combined = [sum(_is_combined(op, in_row) for op in _without_loops(region)) for region in bodies]
-    times = {
-        n: _cycles(bodies, varying, n, live) + _COMBINED * sum(combined) / n
-        for n in (4, 2, 1)
-        if n == 1 or live * n <= _MOST_LIVE
-    }
+    turns = [_Turn.of(body, varying, in_row) for body in bodies] or [_Turn(0, 0, live, 0)]
+    times = {n: sum(turn.cycles(n) for turn in turns) for n in counts}
     return min(_MOST_LANES, per_vector * min(times, key=lambda n: times[n]))
 
 
-def _cycles(bodies: Sequence[Region], varying: Collection[Value], vectors: int, live: int) -> float:
-    """The time of an iteration of each of these loops for one of so many vectors side by side, about.
+@dataclass(frozen=True)
+class _Turn:
+    """An iteration of a loop; without loops, all that counts is whether registers suffice for what is live.
 
-    What one iteration hands to the next one makes the next one wait, unless other vectors keep the processor busy;
-    vectors for which there is no register are stored and loaded, those that a loop does not use outside of it. Without
-    loops, all that counts is whether registers suffice for what is live.
+    Attributes:
+        latency: see `_latency`.
+        work: see `_work`.
+        used: see `_used`.
+        combined: how many updates add up all lanes first.
     """
-    turns = [(_latency(body, varying), _work(body, varying), _used(body, varying)) for body in bodies]
-    turns = turns or [(0, 0, live)]
-    return sum(
-        max(latency, vectors * work + max(0, used * vectors - _REGISTERS)) / vectors for latency, work, used in turns
-    )
+
+    latency: float
+    work: float
+    used: int
+    combined: int
+
+    @staticmethod
+    def of(body: Region, varying: Collection[Value], in_row: Collection[Value]) -> _Turn:
+        """That of a loop with such a body; `in_row` varies in rows."""
+        combined = sum(_is_combined(op, in_row) for op in _without_loops(body))
+        return _Turn(_latency(body, varying), _work(body, varying), _used(body, varying), combined)
+
+    def cycles(self, vectors: int) -> float:
+        """The time for one of so many vectors side by side, about.
+
+        What one iteration hands to the next one makes the next one wait, unless other vectors keep the processor busy;
+        vectors for which there is no register are stored and loaded, those that a loop does not use outside of it.
+        """
+        spilled = max(0, self.used * vectors - _REGISTERS)
+        return (max(self.latency, vectors * self.work + spilled) + _COMBINED * self.combined) / vectors
 
 
 def _used(body: Region, varying: Collection[Value]) -> int:
     """The vectors that a loop needs at once, about: those of its own, and those from outside that it uses."""
-    own = {v for inner in (body, *(r for op in body.walk() for r in op.regions)) for v in inner.args}
-    own.update(v for op in body.walk() for v in op.results)
-    outer = {v for op in body.walk() for v in op.operands if v in varying and v not in own}
-    return len(outer) + _live(body, varying)
+    own, used = set(body.args), set[Value]()
+    for op in body.walk():
+        used.update(op.operands)
+        own.update(op.results)
+        for region in op.regions:
+            own.update(region.args)
+    return len(used.intersection(varying).difference(own)) + _live(body, varying)
 
 
 def _is_combined(op: Op, in_row: Collection[Value]) -> bool:
