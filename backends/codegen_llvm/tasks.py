@@ -172,8 +172,7 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         box = Box(e, loop)
-        touching = self.analyses.get(by_place, loop.regions[0])
-        reductions = Reductions({} if self.debug else touching)
+        reductions = Reductions({} if self.debug else self.analyses.get(by_place, loop.regions[0]))
         reductions.prepare(e, loop.regions[0])
         e.exclusive = exclusive_atomics(e, loop.regions[0], self.analyses)
         if "%apart" in e.exclusive.values():
