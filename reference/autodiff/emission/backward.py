@@ -149,8 +149,8 @@ class Backward:
         """Add to the adjoint of an operand; where nothing is connected nothing comes of an infinite derivative."""
         loose = self.adjoints.is_loose(adjoint)
         if loose and op.opdef not in _BOUNDED:
-            some = self.b.ne(adjoint, self.b.const(0.0, adjoint.dtype))
-            change = self.b.select(some, change, self.b.const(0.0, change.dtype))
+            none = self.b.eq(adjoint, self.b.const(0.0, adjoint.dtype))
+            change = self.b.select(none, self.b.const(0.0, change.dtype), change)
         self.adjoints.add(operand, change, loose=loose or op.opdef in _CHOOSING)
 
     @staticmethod
