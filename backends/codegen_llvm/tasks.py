@@ -42,7 +42,7 @@ from .function.module import Module
 from .function.region import RegionEmitter
 from .function.target import HOST, Target
 from .loops import branches, for_loops, while_loops
-from .loops.iteration_space import Box, first_lanes
+from .loops.iteration_space import Box, Rest, first_lanes
 from .memory import access, atomics, thread_heap
 from .memory.exclusive_updates import exclusive_atomics
 from .memory.reductions import Reductions
@@ -82,7 +82,7 @@ def emit_program(
     *,
     debug: bool = False,
     target: Target = HOST,
-    masked: Sequence[bool] = (),
+    rests: Sequence[Rest] = (),
     framed: Mapping[int, Placement] = MappingProxyType({}),
     in_bounds: Mapping[Op, tuple[int, ...]] = MappingProxyType({}),
     sites: list[Site] | None = None,
@@ -95,7 +95,7 @@ def emit_program(
         lanes: iterations side by side, per task.
         debug: whether checks are emitted.
         target: the machine.
-        masked: per task, whether the last iterations, too few for all lanes, run under a mask rather than one by one.
+        rests: per task, what becomes of the last iterations, too few for all lanes; one by one where that is not told.
         framed: the tasks whose adstacks are in the frame of their function instead of the heap, and where there.
         in_bounds: guarded accesses -> the axes on which they need no guard.
         sites: those of other code for the same program, which are added to.
@@ -110,7 +110,8 @@ def emit_program(
         emitter = _TaskEmitter(module, out, task, symbol, debug, target, analyses)
         emitter.words, emitter.framed, emitter.in_bounds = out.rows.get(number), framed.get(number), in_bounds
         if task.kind == "parallel":
-            emitter.parallel(out.lanes[number], 2 * section + 1, masked=number < len(masked) and masked[number])
+            rest = rests[number] if number < len(rests) else Rest.ONE_BY_ONE
+            emitter.parallel(out.lanes[number], 2 * section + 1, rest)
             section += 1
         else:
             emitter.serial(2 * section)
@@ -157,7 +158,7 @@ class _TaskEmitter:
         _finish(e)
         self._close(e, self.target.serial(self.symbol))
 
-    def parallel(self, lanes: int, section: int, *, masked: bool = False) -> None:
+    def parallel(self, lanes: int, section: int, rest: Rest) -> None:
         """The function that runs a range of iterations, and the one that counts them if constants don't."""
         *header, loop, _ = self.task.body.ops
         if self.target.counts and not known_extent(loop, header):
@@ -171,22 +172,22 @@ class _TaskEmitter:
         for op in header:
             e.op(op)
         box = Box(e, loop)
-        touching = self.analyses.get(by_place, loop.regions[0])
-        reductions = Reductions({} if self.debug else touching)
+        reductions = Reductions({} if self.debug else self.analyses.get(by_place, loop.regions[0]))
         reductions.prepare(e, loop.regions[0])
         e.exclusive = exclusive_atomics(e, loop.regions[0], self.analyses)
         if "%apart" in e.exclusive.values():
             word = _slot(e.w, self.out.context.size, "i64")
             e.w.do(f"%apart = icmp ne i64 {word}, 0")
         in_rows = stays_in_rows(self.task.body, lanes, self.analyses)
-        masked = masked and lanes > 1 and (in_rows or (len(box.extent) == 1 and not reductions.apart))
+        if lanes == 1 or not (in_rows or rest is Rest.NONE or (len(box.extent) == 1 and not reductions.apart)):
+            rest = Rest.ONE_BY_ONE
         start, stop, step = self.target.span(e.w, box.total)
         if is_ordered(self.task) and step != "1":  # of several threads, the first one
             first = e.w.let(f"icmp eq i64 {start}, 0")
             stop, step = e.w.let(f"select i1 {first}, i64 {stop}, i64 0"), "1"
         if lanes > 1:
-            start = self._vector_loop(e, box, reductions, lanes, in_rows=in_rows, masked=masked)
-        if reductions.apart or not (masked or in_rows):
+            start = self._vector_loop(e, box, reductions, lanes, rest, in_rows=in_rows)
+        if reductions.apart or (rest is Rest.ONE_BY_ONE and not in_rows):
             reductions.open(e)
             self._iterate(e, start, stop, step, box.bind_one, loop.regions[0])
             reductions.close(e)
@@ -223,7 +224,7 @@ class _TaskEmitter:
     # ---- loops over iterations
 
     def _vector_loop(
-        self, e: RegionEmitter, box: Box, reductions: Reductions, lanes: int, *, in_rows: bool, masked: bool
+        self, e: RegionEmitter, box: Box, reductions: Reductions, lanes: int, rest: Rest, *, in_rows: bool
     ) -> str:
         """Run `lanes` iterations at a time, to the last whole vector, or under a mask to the end; where it stops."""
         body = box.loop.regions[0]
@@ -234,16 +235,16 @@ class _TaskEmitter:
         e.lanes, e.varying, e.strides = lanes, set(neighbours.varying), neighbours.strides
         reductions.open(e)
         if in_rows:
-            position = self._along_rows(e, box, stop, masked=masked)
+            position = self._along_rows(e, box, stop, rest)
         else:
             bind = functools.partial(box.bind_lanes, lanes=lanes)
-            position = self._iterate(e, "%begin", stop, str(lanes), bind, body, masked=masked)
+            position = self._iterate(e, "%begin", stop, str(lanes), bind, body, masked=rest is Rest.MASKED)
         reductions.close(e)
         e.lanes, e.varying, e.strides = 1, set(), None
         return position
 
-    def _along_rows(self, e: RegionEmitter, box: Box, stop: str, *, masked: bool) -> str:
-        """Row by row, the end of each under a mask (or all of it); gives where it stops."""
+    def _along_rows(self, e: RegionEmitter, box: Box, stop: str, rest: Rest) -> str:
+        """Row by row, the end of each, if it has a rest, under a mask (or all of it); gives where it stops."""
         head, inside, after = e.label("row"), e.label("along"), e.label("rows")
         before, lanes, body = e.block, str(e.lanes), box.loop.regions[0]
         e.jump(head)
@@ -254,8 +255,9 @@ class _TaskEmitter:
         e.enter(inside)
         bind, end = box.bind_row(row)
         end = e.w.intrinsic("llvm.smin.i64", "i64", [("i64", end), ("i64", stop)])
-        start = row if masked else self._iterate(e, row, end, lanes, bind, body)
-        self._iterate(e, start, end, lanes, bind, body, masked=True)
+        start = row if rest is Rest.MASKED else self._iterate(e, row, end, lanes, bind, body)
+        if rest is not Rest.NONE:
+            self._iterate(e, start, end, lanes, bind, body, masked=True)
         e.w.lines[line] += f" [ %begin, %{before} ], [ {end}, %{e.block} ]"
         e.jump(head)
         e.enter(after)

@@ -6,25 +6,23 @@ from dataclasses import dataclass
 
 from adstack.analysis.manager import Analyses
 from adstack.backends.codegen_llvm.function.heap_table import heap_of
+from adstack.backends.codegen_llvm.loops.iteration_space import Rest
 from adstack.backends.codegen_llvm.tasks import Emitted, emit_program
 from adstack.backends.codegen_llvm.text.writer import Writer
 from adstack.backends.shared.sites import Site
-from adstack.ir.structure import Program
+from adstack.ir.structure import Program, Task
 from adstack.runtime.adstacks.layout import Placement
 from adstack.runtime.assume import Assumed
 
 from .copies import Copies
 from .entry import entry_text
 from .fitting import NOTHING
-from .lanes import is_heavy, lanes_of
+from .lanes import is_masked, is_whole, lanes_of
 from .layout import stack_frames
 from .sharing import is_shared, updates_of
 from .tiles import Tiles
 
 __all__ = ["Module", "emit_module"]
-
-_MASKS_FROM = 64
-"""Registers of so many bytes (AVX-512) come with masks that cost next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,13 @@ def emit_module(
     """
     analyses = Analyses()
     chosen = [lanes_of(task, lanes, vector_bytes, analyses, debug=debug) for task in program.tasks]
-    masked = [vector_bytes >= _MASKS_FROM and is_heavy(task) for task in program.tasks]
     chosen = [1 if narrow and heap_of(task) else width for task, width in zip(program.tasks, chosen, strict=True)]
     chosen, frames = stack_frames(program, chosen) if framed else (chosen, dict[int, Placement]())
     emitted = emit_program(
         program,
         chosen,
         debug=debug,
-        masked=masked,
+        rests=[_rest(task, width, vector_bytes) for task, width in zip(program.tasks, chosen, strict=True)],
         framed=frames,
         in_bounds=assumed.inside,
         sites=sites,
@@ -75,6 +72,13 @@ def emit_module(
     )
     emitted.text += "" if debug else _share_text(program, emitted, analyses)
     return Module(emitted, emitted.text + entry_text(program, emitted, assumed, analyses, debug=debug))
+
+
+def _rest(task: Task, lanes: int, vector_bytes: int) -> Rest:
+    """What becomes of a task's last iterations, too few for all lanes."""
+    if is_whole(task, lanes):
+        return Rest.NONE
+    return Rest.MASKED if is_masked(task, vector_bytes) else Rest.ONE_BY_ONE
 
 
 def _share_text(program: Program, emitted: Emitted, analyses: Analyses) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adstack.analysis.iteration_space import known_extent
 from adstack.ir.ops import CALL, FOR, SERIAL_LOOPS
 from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op, Region, Task, Value
@@ -18,12 +19,16 @@ _CALL = 30
 
 def grain(task: Task, lanes: int) -> int:
     """The least number of iterations worth a piece, a multiple of the lanes; below 0, its negative is the number of
-    iterations to time: how long the loops inside take is not known before they run.
+    iterations to time: how long the loops inside take is not known before they run. A loop all of whose iterations run
+    side by side is one piece.
     """
-    costs = _Costs(task)
-    cost = costs.of(task.body.ops[-2].regions[0])
+    *header, loop, _ = task.body.ops
+    costs, extent = _Costs(task), known_extent(loop, header)
+    cost = costs.of(loop.regions[0])
     vectors = max(1, lanes // _PER_VECTOR)
-    return -lanes if costs.unknown else max(1, _WORTH // (max(1, cost) * vectors)) * lanes
+    if costs.unknown:
+        return lanes if lanes > 1 and extent is not None and extent <= lanes else -lanes
+    return max(1, _WORTH // (max(1, cost) * vectors)) * lanes
 
 
 class _Costs:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from adstack.analysis.accumulation import is_ordered
-from adstack.analysis.iteration_space import known_extent, row_length, side_by_side
+from adstack.analysis.iteration_space import known_extent, row_length, side_by_side, side_by_side_in_row
 from adstack.analysis.manager import Analyses
 from adstack.backends.codegen_llvm.adstacks.counted import COUNTED_OPS
 from adstack.ir.ops import ATOMIC, CALL, FOR, IF, SERIAL_LOOPS, STACK_ALLOCA, STACK_OPS, STACK_PUT, STORE, WHILE, YIELD
@@ -13,7 +14,7 @@ from adstack.ir.scalar_ops import DIV, SQRT
 from adstack.ir.structure import Op, Region, Task, Value
 from adstack.ir.types import DType
 
-__all__ = ["is_heavy", "lanes_of"]
+__all__ = ["is_masked", "is_whole", "lanes_of"]
 
 _MOST_LANES = 64
 _LEAST_LANES = 8
@@ -21,6 +22,14 @@ _DEAR = frozenset({FOR, WHILE, CALL})
 """Ops that make a body long."""
 _REGISTERS = 24
 """Vectors that may be live at once before they spill; some registers are left for constants."""
+_MASKS_FROM = 64
+"""Registers of so many bytes (AVX-512) come with masks that cost little."""
+_FEWEST = 4
+"""Iterations from which on it pays to run fewer than there could be side by side, under a mask."""
+_COMBINED = 10
+"""Cycles that it takes to add up the lanes of a vector, about."""
+_PIECES_OF = 64
+"""The pool cuts loops of more iterations at multiples of this, behind as many as there are lanes, which it may time."""
 _MOST_LIVE = 64
 """Vectors that may be live at once where waiting costs more than spilling: code that spills takes long to compile."""
 _CYCLES = {DIV: (12.0, 20), SQRT: (16.0, 22), CALL: (25.0, 60), STACK_PUT: (1.0, 0)}
@@ -44,12 +53,31 @@ def lanes_of(task: Task, wanted: int, vector_bytes: int, analyses: Analyses, *, 
     loop = task.body.ops[-2]
     extent = known_extent(loop, task.body.ops[:-2])
     best = wanted or min(_best_lanes(task, vector_bytes, analyses), _row_lanes(task, loop))
-    return 1 if extent is not None and extent < best and not wanted else best
+    if extent is None or extent >= best or wanted:
+        return best
+    few = extent < _FEWEST or len(loop.operands) > 2 or not is_masked(task, vector_bytes)
+    return 1 if few else 1 << (extent - 1).bit_length()
 
 
-def is_heavy(task: Task) -> bool:
+def is_masked(task: Task, vector_bytes: int) -> bool:
     """Whether a second copy of the body, for one iteration, costs more to compile than masks cost to run."""
-    return task.kind == "parallel" and any(op.opdef in _DEAR for op in task.body.walk())
+    return task.kind == "parallel" and vector_bytes >= _MASKS_FROM and any(op.opdef in _DEAR for op in task.body.walk())
+
+
+def is_whole(task: Task, lanes: int) -> bool:
+    """Whether all lanes run always: pieces of the loop, as the pool cuts it, and rows in them, are whole vectors.
+
+    Blocks of rows, in which tiled updates run, are whole where rows are; without rows they may begin anywhere.
+    """
+    if task.kind != "parallel" or lanes == 1:
+        return False
+    *header, loop, _ = task.body.ops
+    extent, row = known_extent(loop, header), row_length(loop, header)
+    if extent is None or row is None or extent <= 2 * _PIECES_OF or extent % _PIECES_OF or _PIECES_OF % lanes:
+        return False
+    if len(loop.regions[0].args) > 1:
+        return row % lanes == 0
+    return all(op.attrs.get("sums") != "tiled" for op in loop.regions[0].walk())
 
 
 def _has_machine(task: Task) -> bool:
@@ -71,19 +99,63 @@ def _best_lanes(task: Task, vector_bytes: int, analyses: Analyses) -> int:
     per_vector = max(2, vector_bytes // max((v.dtype.size for v in results), default=4))
     live, loops = _live(body, varying), [op for op in body.walk() if op.opdef in SERIAL_LOOPS]
     bodies = [loop.regions[-1] for loop in loops]
-    times = {n: _cycles(bodies, varying, n, live) for n in (4, 2, 1) if n == 1 or live * n <= _MOST_LIVE}
+    counts = [n for n in (4, 2, 1) if n == 1 or live * n <= _MOST_LIVE]
+    if len(counts) == 1:
+        return min(_MOST_LANES, per_vector)
+    in_row = analyses.get(side_by_side_in_row, task.body).varying
+    turns = [_Turn.of(body, varying, in_row) for body in bodies] or [_Turn(0, 0, live, 0)]
+    times = {n: sum(turn.cycles(n) for turn in turns) for n in counts}
     return min(_MOST_LANES, per_vector * min(times, key=lambda n: times[n]))
 
 
-def _cycles(bodies: Sequence[Region], varying: Collection[Value], vectors: int, live: int) -> float:
-    """The time of an iteration of each of these loops for one of so many vectors side by side, about.
+@dataclass(frozen=True)
+class _Turn:
+    """An iteration of a loop; without loops, all that counts is whether registers suffice for what is live.
 
-    What one iteration hands to the next one makes the next one wait, unless other vectors keep the processor busy;
-    vectors for which there is no register are stored and loaded.
+    Attributes:
+        latency: see `_latency`.
+        work: see `_work`.
+        used: see `_used`.
+        combined: how many updates add up all lanes first.
     """
-    spilled = max(0, live * vectors - _REGISTERS)
-    turns = [(_latency(body, varying), _work(body, varying)) for body in bodies] or [(0, 0)]
-    return sum(max(latency, vectors * work + spilled) / vectors for latency, work in turns)
+
+    latency: float
+    work: float
+    used: int
+    combined: int
+
+    @staticmethod
+    def of(body: Region, varying: Collection[Value], in_row: Collection[Value]) -> _Turn:
+        """That of a loop with such a body; `in_row` varies in rows."""
+        combined = sum(_is_combined(op, in_row) for op in _without_loops(body))
+        return _Turn(_latency(body, varying), _work(body, varying), _used(body, varying), combined)
+
+    def cycles(self, vectors: int) -> float:
+        """The time for one of so many vectors side by side, about.
+
+        What one iteration hands to the next one makes the next one wait, unless other vectors keep the processor busy;
+        vectors for which there is no register are stored and loaded, those that a loop does not use outside of it.
+        """
+        spilled = max(0, self.used * vectors - _REGISTERS)
+        return (max(self.latency, vectors * self.work + spilled) + _COMBINED * self.combined) / vectors
+
+
+def _used(body: Region, varying: Collection[Value]) -> int:
+    """The vectors that a loop needs at once, about: those of its own, and those from outside that it uses."""
+    own, used = set(body.args), set[Value]()
+    for op in body.walk():
+        used.update(op.operands)
+        own.update(op.results)
+        for region in op.regions:
+            own.update(region.args)
+    return len(used.intersection(varying).difference(own)) + _live(body, varying)
+
+
+def _is_combined(op: Op, in_row: Collection[Value]) -> bool:
+    """Whether an op updates one element for all lanes of a row, whose values are added up first."""
+    if op.opdef is not ATOMIC or op.result.uses:
+        return False
+    return op.attrs.get("sums") != "uniform" and set(op.operands[: op.attrs["place"].rank]).isdisjoint(in_row)
 
 
 def _work(body: Region, varying: Collection[Value]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum, auto
 
 from adstack.errors import InternalError
 from adstack.ir.structure import Op, Value
@@ -11,7 +12,16 @@ from adstack.ir.types import i64
 from ..function.region import RegionEmitter
 from ..text.writer import type_text
 
-__all__ = ["Box", "first_lanes"]
+__all__ = ["Box", "Rest", "first_lanes"]
+
+
+class Rest(Enum):
+    """What becomes of the last iterations of a piece of a loop, which are too few for all lanes."""
+
+    ONE_BY_ONE = auto()
+    MASKED = auto()
+    NONE = auto()
+    """There are none: pieces, and the rows of the last index in them, are whole vectors."""
 
 
 def first_lanes(e: RegionEmitter, position: str, stop: str) -> str:

@@ -40,13 +40,13 @@ def test_wide_numbers_outside_of_loops_cost_no_lanes():
 
 
 def test_a_loop_whose_iterations_wait_for_each_other_long_gets_more_lanes_than_registers_hold():
-    """Seventeen values are live; with divisions each iteration waits long for what the one before hands to it."""
-    loads = "\n".join(f"%v{k} = load @x{k}[%i] : f32" for k in range(5))
-    carried = ", ".join(f"%r{k} = %v{k}" for k in range(5))
-    sums = "\n".join(f"%s{k} = add %r{k}, %v{k} : f32" for k in range(1, 5))
-    ends = "\n".join(f"store @x{k}[%i], %e{k}" for k in range(5))
-    names = {letter: ", ".join(f"%{letter}{k}" for k in range(5)) for letter in "es"}
-    places = "\n".join(f"place @x{k} : f32[?] field" for k in range(5))
+    """Eighteen values are in use; with divisions each iteration waits long for what the one before hands to it."""
+    loads = "\n".join(f"%v{k} = load @x{k}[%i] : f32" for k in range(8))
+    carried = ", ".join(f"%r{k} = %v{k}" for k in range(8))
+    sums = "\n".join(f"%s{k} = add %r{k}, %v{k} : f32" for k in range(1, 8))
+    ends = "\n".join(f"store @x{k}[%i], %e{k}" for k in range(8))
+    names = {letter: ", ".join(f"%{letter}{k}" for k in range(8)) for letter in "es"}
+    places = "\n".join(f"place @x{k} : f32[?] field" for k in range(8))
 
     def lanes(kind: str) -> int:
         chain = f"%q = {kind} %v0, %r0 : f32\n%s0 = {kind} %v1, %q : f32"

@@ -193,7 +193,10 @@ def test_every_index_is_visited_once(launcher: Launcher, threads: int) -> None:
 @given(total=st.integers(0, 5000), grain=st.integers(0, 6000), threads=st.integers(1, 4))
 def test_loops_of_any_size_are_covered(total: int, grain: int, threads: int) -> None:
     SHARED.pool.start(threads)
-    SHARED.run(total, -1 - grain)
+    timed = grain + 1 if grain + 1 < total else 1
+    behind = np.unique(SHARED.run(total, -1 - grain)[:, 1])[1:]
+    if total - timed > 64:
+        assert ((behind - timed) % 64 == 0).all()
     starts = np.unique(SHARED.run(total, grain)[:, 1])
     if total > 64:
         assert (starts % 64 == 0).all()
