@@ -2,7 +2,8 @@
 
 sites.py, reports.py, outside.py   what running code reports, and the errors that stand for it
 kept.py, object_cache.py           files on disk, and compiled kernels among them
-jit.py                             machine code of the host in this process
+jit.py, device_passes.py           machine code of the host in this process; LLVM's passes for devices
+elf.py                             object files
 room.py, memory_left.py            whether memory is left for what comes next
 own_size.py, bits.py               memory of one launch, scalar arguments as words
 launch_words.py, extents.py        what a launch hands over, and how many iterations its tasks have
