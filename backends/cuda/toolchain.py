@@ -10,6 +10,8 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
+from adstack.backends.shared import device_passes
+from adstack.backends.shared.device_passes import optimised
 from adstack.backends.shared.jit import (
     Library,
     accepted,
@@ -18,7 +20,6 @@ from adstack.backends.shared.jit import (
     linked,
     made_for,
     parsed,
-    pass_builder,
     target_machine,
 )
 from adstack.backends.shared.object_cache import ObjectCache
@@ -55,26 +56,7 @@ def architecture(capability: tuple[int, int] = NEWEST) -> tuple[str, str]:
 @cache
 def recipe() -> str:
     """What decides, besides a module's text, which code is made of it."""
-    return f"{llvm.llvm_version_info} {Path(__file__).read_text()}"
-
-
-def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
-    """The module, parsed, verified and cleaned up."""
-    module = parsed(text)
-    _passes().run(module, pass_builder(machine))
-    return module
-
-
-@cache
-def _passes() -> llvm.ModulePassManager:
-    """The passes are listed once: LLVM keeps 5 KiB of each list that was run."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    return passes
+    return f"{device_passes.recipe()} {Path(__file__).read_text()}"
 
 
 def ptx(text: str, target: tuple[str, str] | None = None) -> str:
