@@ -20,7 +20,12 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
             "gpu takes a real device before one that the processor plays, and is an error where there is none",
             "write enable_fallback=True where the processor will do",
         ),
-        row("metal amdgpu", "there is no such backend yet: init says so", "write qd.vulkan or qd.cuda"),
+        row(
+            "metal",
+            "a device of Apple's has to be asked for, as nobody has tried one yet",
+            "write qd.vulkan or qd.cuda",
+        ),
+        row("amdgpu", "kernels are compiled for it, not launched yet: init says so", "write qd.vulkan"),
         row(
             "kernel",
             "loops with any bound, while, break and return under if are differentiated, without a size of stacks",
