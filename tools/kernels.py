@@ -22,6 +22,7 @@ Examples:
   adstack dump program.py:scale --args 'x, 0.5'
   adstack dump program.py --stage frontend > kernels.ir
   adstack dump program.py:step --stage msl > step.metal
+  adstack dump program.py:step --stage amdgcn:gfx942
 """
 EXPLAIN_EPILOG: Final = """\b
 Examples:
@@ -46,13 +47,15 @@ def dump(target: str, stages: tuple[str, ...], arguments: str | None) -> None:
     """Print the IR of a kernel at each stage, from "frontend" to "tasks", and what the backend made of it.
 
     The program runs first, because what a kernel captures is known only then; its own output goes to standard error.
-    Without KERNEL, every kernel at module level is shown. `--stage msl` is the Metal Shading Language, on any machine.
+    Without KERNEL, every kernel at module level is shown. `--stage msl` is the Metal Shading Language, `--stage amdgcn`
+    the assembly of AMD's GPUs, on any machine.
     """
     out = console()
     for name, kernel, given in _asked(target, arguments):
         texts: dict[str, str] = kernel.stages(*given)
-        for stage in inspection.SOURCES.keys() & set(stages) - texts.keys():
-            texts[stage] = inspection.translated(texts["tasks"], stage)
+        for stage in set(stages) - texts.keys():
+            if stage.partition(":")[0] in inspection.SOURCES:
+                texts[stage] = inspection.translated(texts["tasks"], stage)
         unknown = [stage for stage in stages if stage not in texts]
         if unknown:
             raise click.BadParameter(f"{unknown[0]!r}; there are {', '.join(texts)}", param_hint="--stage")

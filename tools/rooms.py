@@ -23,9 +23,6 @@ PUBLIC: Final = "adstack"
 """The room that `import adstack` opens: reference/__init__.py."""
 HOUSES: Final = {"reference": "adstack", "backends": "adstack.backends"}
 """Folders whose packages are rooms; conformance and tools are a room each."""
-LABELS: Final = ("amdgpu", "metal")
-"""Packages for what is not there yet."""
-
 Arrows = Mapping[str, frozenset[str]]
 
 
@@ -34,7 +31,7 @@ def rooms() -> dict[str, Path]:
     folders = {name: ROOT / name.split(".")[1] for name in ("adstack.conformance", "adstack.tools")}
     for house, name in HOUSES.items():
         for folder in sorted((ROOT / house).iterdir()):
-            if (folder / "__init__.py").is_file() and folder.name not in LABELS:
+            if (folder / "__init__.py").is_file():
                 folders[f"{name}.{folder.name}"] = folder
     return folders
 

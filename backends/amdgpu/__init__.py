@@ -1,4 +1,10 @@
-"""The amdgpu target (AMD GPUs). No code yet: the registry reports it as unavailable and says so.
+"""The amdgpu target: AMD's GPUs. Kernels become code objects; nothing launches them yet.
 
-Imports adstack.ir, adstack.errors, the runtime's protocol and adstack.backends.codegen_llvm.
+codegen.py, threads.py     programs as modules of kernels: LLVM IR, by codegen_llvm
+toolchain.py, linker.py    from there to assembly, and to code objects
+layout.py                  what a code object says of its kernels
+listing.py                 assembly to read: `adstack dump --stage amdgcn`
+capability.py, runtime.py  why there is no device
+
+May import: adstack.ir, adstack.errors, the runtime's protocol, codegen_llvm, shared.
 """

@@ -1,6 +1,7 @@
 """IR to LLVM IR, shared by the targets that LLVM compiles for: cpu, cuda, amdgpu.
 
 tasks.py   a program's tasks as LLVM functions: what the targets call
+devices.py what devices have in common whose threads run tasks
 loops      branches, loops and the iteration space of a parallel loop; loop versions, safepoints, cold paths
 adstacks   pushes and reads of adstacks, of either kind
 memory     accesses, local arrays, atomics, reductions

@@ -101,7 +101,7 @@ def emit_program(
         sites: those of other code for the same program, which are added to.
         analyses: facts about the program's regions, as far as they are known; it must not change from now on.
     """
-    module = Module(target.head)
+    module = Module(target.head, target.space, unoptimised=target.unoptimised)
     context, kept_sites, rows = Context.of(program), [] if sites is None else sites, {} if framed else table(program)
     symbols, analyses = [f"task{number}" for number in range(len(program.tasks))], analyses or Analyses()
     out = Emitted("", context, kept_sites, list(lanes), symbols, rows)
@@ -316,7 +316,8 @@ class _TaskEmitter:
         pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
         e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
-        e.target, e.task.array_limit, e.task.in_bounds = self.target, self.target.array_bytes, self.in_bounds
+        e.target, e.task.space = self.target, self.target.space
+        e.task.array_limit, e.task.in_bounds = self.target.array_bytes, self.in_bounds
         if self.target.invariant_loads and parallel:
             e.task.read_only = frozenset(self.analyses.get(read_only_places, self.task.body))
         if self.target.loop_versions and parallel and not self.debug:

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from adstack.backends.shared.elf import ALLOCATED, UNDEFINED, Object, Relocation, Symbol
 from adstack.errors import InternalError
 
 __all__ = ["Image", "link", "room"]
 
-_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL: Final = struct.Struct("<IBBHQQ")
-_RELOCATION: Final = struct.Struct("<QIIq")
-_RELA, _NOBITS, _SYMTAB = 4, 8, 2
-_ALLOCATED: Final = 2
-_UNDEFINED = 0
 _UNWIND: Final = ".eh_frame"
 """What unwinding needs: nothing here unwinds."""
 _VENEER: Final = struct.pack("<II", 0x58000050, 0xD61F0200)
@@ -33,27 +27,6 @@ class Image(NamedTuple):
 
     data: bytearray
     symbols: dict[str, int]
-
-
-class _Section(NamedTuple):
-    name: int
-    kind: int
-    flags: int
-    address: int
-    at: int
-    size: int
-    link: int
-    info: int
-    alignment: int
-    entry: int
-
-
-@dataclass(frozen=True)
-class _Symbol:
-    name: str
-    section: int
-    value: int
-    is_local: bool
 
 
 def link(image: bytes, base: int, externals: Mapping[str, int]) -> Image:
@@ -69,77 +42,47 @@ def link(image: bytes, base: int, externals: Mapping[str, int]) -> Image:
 
 def room(image: bytes) -> int:
     """No less than the bytes that an object takes when it is linked."""
-    return len(image) + sum(section.size for section in _sections(image) if section.kind == _NOBITS)
-
-
-def _sections(image: bytes) -> list[_Section]:
-    start, count = *struct.unpack_from("<Q", image, 40), *struct.unpack_from("<H", image, 60)
-    return [_Section(*_SECTION.unpack_from(image, start + _SECTION.size * k)) for k in range(count)]
+    return len(image) + sum(section.size for section in Object(image).sections if section.is_empty)
 
 
 class _Linker:
     def __init__(self, image: bytes, base: int, externals: Mapping[str, int]) -> None:
-        self.image, self.base, self.externals = image, base, externals
-        self.sections = _sections(image)
-        self.names = self.sections[struct.unpack_from("<H", image, 62)[0]]
+        self.object, self.base, self.externals = Object(image), base, externals
         self.data = bytearray()
         self.places: dict[int, int] = {}
         self.veneers: dict[str, int] = {}
         self.table: dict[tuple[str, int], int] = {}
 
     def linked(self) -> Image:
-        for number, section in enumerate(self.sections):
-            if section.flags & _ALLOCATED and not self._name(section).startswith(_UNWIND):
-                self._place(number, section)
-        symbols = self._symbols()
-        for section in self.sections:
-            if section.kind == _RELA and section.info in self.places:
-                self._relocate(section, symbols)
-        return Image(
-            self.data, {s.name: self._address(s, 0) for s in symbols if s.section in self.places and not s.is_local}
-        )
+        for number, section in enumerate(self.object.sections):
+            if section.flags & ALLOCATED and not section.name.startswith(_UNWIND):
+                self.data += bytes(-len(self.data) % max(1, section.alignment))
+                self.places[number] = len(self.data)
+                self.data += self.object.data(section)
+        for number, relocation in self.object.relocations():
+            if number in self.places:
+                self._relocate(self.places[number] + relocation.offset, relocation)
+        symbols = [s for s in self.object.symbols if s.section in self.places and not s.is_local]
+        return Image(self.data, {s.name: self._address(s, 0) for s in symbols})
 
-    def _name(self, section: _Section) -> str:
-        return self._text(self.names, section.name)
-
-    def _text(self, table: _Section, at: int) -> str:
-        start = table.at + at
-        return self.image[start : self.image.index(b"\0", start)].decode()
-
-    def _place(self, number: int, section: _Section) -> None:
-        self.data += bytes(-len(self.data) % max(1, section.alignment))
-        self.places[number] = len(self.data)
-        zero = section.kind == _NOBITS
-        self.data += bytes(section.size) if zero else self.image[section.at : section.at + section.size]
-
-    def _symbols(self) -> list[_Symbol]:
-        table = next(section for section in self.sections if section.kind == _SYMTAB)
-        names, symbols = self.sections[table.link], []
-        for at in range(table.at, table.at + table.size, _SYMBOL.size):
-            name, info, _, section, value, _ = _SYMBOL.unpack_from(self.image, at)
-            symbols.append(_Symbol(self._text(names, name), section, value, info < 16))
-        return symbols
-
-    def _address(self, symbol: _Symbol, addend: int) -> int:
+    def _address(self, symbol: Symbol, addend: int) -> int:
         if symbol.section in self.places:
             return self.base + self.places[symbol.section] + symbol.value + addend
-        if symbol.section == _UNDEFINED and symbol.name in self.externals:
+        if symbol.section == UNDEFINED and symbol.name in self.externals:
             return self.externals[symbol.name] + addend
         raise InternalError(f"code for an emulated processor needs {symbol.name or 'a section'}, which is not there")
 
-    def _relocate(self, section: _Section, symbols: list[_Symbol]) -> None:
-        for at in range(section.at, section.at + section.size, _RELOCATION.size):
-            offset, kind, number, addend = _RELOCATION.unpack_from(self.image, at)
-            place = self.places[section.info] + offset
-            if kind in _CALLS and symbols[number].section == _UNDEFINED:
-                target = self._veneer(symbols[number])
-            elif kind in _TABLED:
-                target = self._tabled(symbols[number], addend)
-            else:
-                target = self._address(symbols[number], addend)
-            self._apply(kind, place, target)
+    def _relocate(self, place: int, relocation: Relocation) -> None:
+        kind, symbol, addend = relocation.kind, self.object.symbols[relocation.symbol], relocation.addend
+        if kind in _CALLS and symbol.section == UNDEFINED:
+            target = self._veneer(symbol)
+        elif kind in _TABLED:
+            target = self._tabled(symbol, addend)
+        else:
+            target = self._address(symbol, addend)
+        self._apply(kind, place, target)
 
-    def _veneer(self, symbol: _Symbol) -> int:
+    def _veneer(self, symbol: Symbol) -> int:
         """The address of code that goes on to a symbol elsewhere."""
         if symbol.name not in self.veneers:
             self.data += bytes(-len(self.data) % 8)
@@ -147,7 +90,7 @@ class _Linker:
             self.data += _VENEER + struct.pack("<Q", self._address(symbol, 0))
         return self.veneers[symbol.name]
 
-    def _tabled(self, symbol: _Symbol, addend: int) -> int:
+    def _tabled(self, symbol: Symbol, addend: int) -> int:
         """The address of a word that holds the address of a symbol."""
         key = symbol.name, self._address(symbol, addend)
         if key not in self.table:

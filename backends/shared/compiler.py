@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import weakref
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Final
@@ -56,11 +57,13 @@ class Recipe:
         target: what for.
         passes: names of llvmlite's passes over the module, without `add_` and `_pass`, in order.
         assembly: whether text is wanted, in place of an object.
+        pipeline: the level of LLVM's own pipeline, without what vectorises and unrolls, in place of passes; 0 for none.
     """
 
     target: Target
     passes: tuple[str, ...] = ()
     assembly: bool = False
+    pipeline: int = 0
 
 
 @cache
@@ -93,19 +96,37 @@ def _manager(passes: tuple[str, ...]) -> llvm.ModulePassManager:
     return manager
 
 
-def optimised(text: str, recipe: Recipe) -> llvm.ModuleRef:
-    """The module, parsed, verified and with the passes run over it. RuntimeError if LLVM refuses it.
+def _parsed(text: str) -> llvm.ModuleRef:
+    """A module in a context of its own: what LLVM makes for it, constants and types, would stay in the process's.
 
-    It has a context of its own: what LLVM makes for it, constants and types, would stay in that of the process.
+    Disposing of a module whose context is gone ends the process, and the garbage collector disposes of both in any order
+    where a cycle has led to them. The finalizer's reference keeps a context out of what is collected with its module.
     """
-    module = llvm.parse_assembly(text, context=llvm.create_context())
+    context = llvm.create_context()
+    module = llvm.parse_assembly(text, context=context)
+    weakref.finalize(module, _dropped, context).atexit = False
+    return module
+
+
+def _dropped(context: llvm.ContextRef) -> None:
+    """Nobody needs a module any more: its context is disposed of once the module, which refers to it, is."""
+
+
+def optimised(text: str, recipe: Recipe) -> llvm.ModuleRef:
+    """The module, parsed, verified and with the passes run over it. RuntimeError if LLVM refuses it."""
+    module = _parsed(text)
     module.verify()
     if recipe.target.triple:
         module.triple = recipe.target.triple
-    if recipe.passes:
+    if recipe.passes or recipe.pipeline:
+        options = llvm.create_pipeline_tuning_options(speed_level=recipe.pipeline or 2)
+        if recipe.pipeline:
+            options.loop_vectorization = options.slp_vectorization = False
+            options.loop_interleaving = options.loop_unrolling = False
         # a builder serves one module: a run leaves callbacks in it that point to what the run had on its stack
-        builder = llvm.create_pass_builder(machine(recipe.target), llvm.create_pipeline_tuning_options())
-        _manager(recipe.passes).run(module, builder)
+        builder = llvm.create_pass_builder(machine(recipe.target), options)
+        manager = builder.getModulePassManager() if recipe.pipeline else _manager(recipe.passes)
+        manager.run(module, builder)
     return module
 
 
@@ -129,7 +150,7 @@ def _serve() -> int:
         pass  # a system that does not ask which process to end
     asked = json.loads(sys.stdin.buffer.read())
     target = Target(**asked["recipe"].pop("target"))
-    recipe = Recipe(target, tuple(asked["recipe"]["passes"]), asked["recipe"]["assembly"])
+    recipe = Recipe(target, **{**asked["recipe"], "passes": tuple(asked["recipe"]["passes"])})
     try:
         image, ended = code(asked["text"], recipe), 0
     except RuntimeError as error:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..data.hostarrays import HostArray
 from ..error_analysis.chain import Enclosure
+from ..errors import AdstackArgumentError
 from ..ir.ops import TABLE
 from ..ir.structure import Program
 from ..ir.text.parser import parse_ir
@@ -43,7 +44,7 @@ __all__ = [
     "translated",
 ]
 
-SOURCES: Final = {"msl": "adstack.backends.codegen_msl.tasks"}
+SOURCES: Final = {"msl": "adstack.backends.codegen_msl.tasks", "amdgcn": "adstack.backends.amdgpu.listing"}
 """Languages that people read -> the module of the generator that writes them."""
 
 
@@ -85,7 +86,7 @@ class _Source(Protocol):
 class _Generator(Protocol):
     """The module of a generator that writes text which people read: `tasks` of `backends/codegen_msl`."""
 
-    def emit_program(self, program: Program) -> _Source: ...
+    def emit_program(self, program: Program, *processor: str) -> _Source: ...
 
 
 def translated(tasks: str, stage: str) -> str:
@@ -93,15 +94,24 @@ def translated(tasks: str, stage: str) -> str:
 
     Args:
         tasks: the text of the program, as `Kernel.stages` gives it.
-        stage: a key of `SOURCES`: "msl", the Metal Shading Language.
+        stage: a key of `SOURCES`: "msl", the Metal Shading Language, or "amdgcn", the assembly of AMD's GPUs, which may
+            be followed by a processor: "amdgcn:gfx942".
 
     Raises:
         BackendUnavailableError: the target has no way to say it.
+        AdstackArgumentError: there is no such processor.
     """
     program = parse_ir(tasks)
     assert isinstance(program, Program)
-    generator = cast(_Generator, importlib.import_module(SOURCES[stage]))
-    return generator.emit_program(program).text
+    language, _, processor = stage.partition(":")
+    if processor and language not in _FOR_PROCESSORS:
+        raise AdstackArgumentError(f"{language} is the same for every processor", do=f"write {language}")
+    generator = cast(_Generator, importlib.import_module(SOURCES[language]))
+    return generator.emit_program(program, *([processor] if processor else [])).text
+
+
+_FOR_PROCESSORS: Final = ("amdgcn",)
+"""Languages that differ from one processor to another."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from adstack.backends.shared.sites import Site
 from adstack.ir.location import Loc
 from adstack.ir.structure import Op, Value
 
+from ..text.writer import allocation
+
 __all__ = ["TaskFrame"]
 
 
@@ -27,7 +29,8 @@ class TaskFrame:
         iteration: the linear index of the first lane's iteration (i64); "0" in serial code.
         indices: of the parallel loop around the code.
         counters: per number of lanes, the slot that counts the random numbers each lane has drawn.
-        slots: allocas for the entry block.
+        slots: lines for the entry block that allocate memory.
+        space: the address space of that memory.
         heap: those that hold memory of the C heap, null before there is any.
         array_bytes: what local arrays take of the frame.
         leave: how the function ends where a check fails.
@@ -63,6 +66,7 @@ class TaskFrame:
     read_only: frozenset[str] = frozenset()
     in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
     note_bytes: int = 0
+    space: int = 0
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""
@@ -73,7 +77,7 @@ class TaskFrame:
     def slot(self, ty: str, align: int = 64) -> str:
         """Memory in the function's own frame; a pointer."""
         name = f"%slot{len(self.slots)}"
-        self.slots.append(f"  {name} = alloca {ty}, align {align}")
+        self.slots += allocation(name, ty, align, self.space)
         return name
 
     def zeroed_slot(self) -> str:

@@ -14,7 +14,7 @@ _INLINED = 4
 
 _ATTRIBUTES = (
     "attributes #0 = { nounwind }",
-    "attributes #1 = { noinline cold nounwind optnone }",
+    "attributes #1 = { noinline cold nounwind{} }",
     "attributes #2 = { alwaysinline nounwind }",
 )
 _METADATA = ('!0 = !{!"branch_weights", i32 1, i32 2000}', "!1 = !{}")
@@ -26,11 +26,13 @@ class Module:
 
     Attributes:
         head: target triple and the like.
+        space: the address space of frames.
+        unoptimised: whether cold paths are compiled as they are.
         cold: functions that are never inlined: how they are made, and of what -> symbol.
     """
 
-    def __init__(self, head: str = "") -> None:
-        self.head = head
+    def __init__(self, head: str = "", space: int = 0, *, unoptimised: bool = True) -> None:
+        self.head, self.space, self.unoptimised = head, space, unoptimised
         self._declarations: dict[str, str] = {}
         self._functions: dict[str, tuple[str, str]] = {}
         self._calls: Counter[str] = Counter()
@@ -80,4 +82,5 @@ class Module:
             for symbol, (head, body) in self._functions.items()
         )
         parts = [self.head, *self._declarations.values(), *functions, *self._definitions]
-        return "\n".join([*parts, *_ATTRIBUTES, *_METADATA, ""])
+        attributes = (text.replace("{}", " optnone" * self.unoptimised) for text in _ATTRIBUTES)
+        return "\n".join([*parts, *attributes, *_METADATA, ""])

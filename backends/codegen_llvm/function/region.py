@@ -15,7 +15,7 @@ from adstack.ir.scalar_ops import CONST, DIV
 from adstack.ir.structure import Op, Region, Value
 
 from ..text.scalar_ops import emit
-from ..text.writer import Writer
+from ..text.writer import Writer, allocation
 from .address import Address
 from .adstack_state import CountedStack, MachineStack, Rows
 from .module import Module
@@ -68,6 +68,7 @@ class RegionEmitter(FunctionWriter):
     Attributes:
         module: what the function belongs to.
         target: the machine that the code is for.
+        slots: lines for the entry block of a math function that allocate memory; those of a task are in its frame.
         reductions: atomics that each thread combines on its own first.
         joined: atomics that were emitted with one before them (see `memory.joined`).
         sunk: stores that move to the end of their region (see `adstack.analysis.store_sinking`).
@@ -88,6 +89,7 @@ class RegionEmitter(FunctionWriter):
         super().__init__(w, lanes, varying)
         self.module = module
         self.target: Target = HOST
+        self.slots: list[str] = []
         self.missing = "poison"
         self.strides: Strides | None = None
         self.reductions: dict[Op, Reduction] = {}
@@ -102,6 +104,12 @@ class RegionEmitter(FunctionWriter):
         self.current: Region | None = None
         self.counted: dict[Value, CountedStack] = {}
         self.fast_path: FastPath | None = None
+
+    def slot(self, ty: str) -> str:
+        """Memory in the frame of a math function; a pointer."""
+        name = f"%slot{len(self.slots)}"
+        self.slots += allocation(name, ty, 64, self.module.space)
+        return name
 
     # ---- ops
 

@@ -25,6 +25,8 @@ class Target:
         head: of every module: target triple and the like.
         counts: whether a parallel task comes with a function that counts its iterations.
         array_bytes: what local arrays may take of a thread's stack.
+        space: the address space of a function's frame; 0 where all memory is in one.
+        unoptimised: whether cold paths are compiled as they are, which takes less time.
         frames: whether memory of a size known when compiling is better taken from the frame than from the C heap.
         allocators: what declares the functions of the C heap.
         scope: of atomic operations.
@@ -40,6 +42,8 @@ class Target:
     head: str = ""
     counts: bool = True
     array_bytes: int = 128 * 1024
+    space: int = 0
+    unoptimised: bool = True
     frames: bool = False
     allocators: Mapping[str, str] = MappingProxyType(
         {

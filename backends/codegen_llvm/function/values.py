@@ -21,14 +21,12 @@ class FunctionWriter(BlockWriter):
     Attributes:
         varying: the values that differ between lanes.
         task: what the code needs to know of the task around it; None in a math function, which touches no memory.
-        slots: allocas for the entry block of a math function; those of a task are in its frame.
     """
 
     def __init__(self, w: Writer, lanes: int, varying: set[Value]) -> None:
         super().__init__(w, lanes)
         self.varying = varying if lanes > 1 else set()
         self.task: TaskFrame | None = None
-        self.slots: list[str] = []
         self._names: dict[Value, str] = {}
         self._constants: dict[Value, str] = {}
 
@@ -37,12 +35,6 @@ class FunctionWriter(BlockWriter):
         """The task around the code."""
         assert self.task is not None, "memory is out of reach in a math function"
         return self.task
-
-    def slot(self, ty: str) -> str:
-        """Memory in the frame of a math function; a pointer."""
-        name = f"%slot{len(self.slots)}"
-        self.slots.append(f"  {name} = alloca {ty}, align 64")
-        return name
 
     # ---- what stands for a value
 

@@ -12,7 +12,17 @@ import numpy as np
 
 from adstack.ir.types import DType
 
-__all__ = ["Writer", "any_lane", "any_of", "literal", "mangled", "return_values", "scalar_type", "type_text"]
+__all__ = [
+    "Writer",
+    "allocation",
+    "any_lane",
+    "any_of",
+    "literal",
+    "mangled",
+    "return_values",
+    "scalar_type",
+    "type_text",
+]
 
 _SCALARS = {"f16": "half", "f32": "float", "f64": "double"}
 
@@ -37,6 +47,21 @@ def literal(value: float, dtype: DType) -> str:
         return f"0xH{int(np.float16(value).view(np.uint16)):04X}"
     (bits,) = struct.unpack("<Q", struct.pack("<d", float(value)))
     return f"0x{bits:016X}"
+
+
+def allocation(name: str, ty: str, align: int, space: int) -> list[str]:
+    """The lines that take memory of a function's frame and name a pointer to it.
+
+    Args:
+        name: of the pointer, which is one to any memory.
+        ty: what the memory holds.
+        align: in bytes.
+        space: the address space of frames; 0 where all memory is in one.
+    """
+    if not space:
+        return [f"  {name} = alloca {ty}, align {align}"]
+    taken = f"  {name}.private = alloca {ty}, align {align}, addrspace({space})"
+    return [taken, f"  {name} = addrspacecast ptr addrspace({space}) {name}.private to ptr"]
 
 
 class Writer:

@@ -90,6 +90,28 @@ def test_the_metal_shading_language_is_shown_on_any_machine(program):
     assert "kernel void fill_0_parallel_0(device Launch& launch" in done.stdout
 
 
+def test_the_assembly_of_amds_gpus_is_shown_on_any_machine(program):
+    done = adstack("dump", f"{program}:fill", "--stage", "amdgcn", "--stage", "amdgcn:gfx942")
+    assert done.returncode == 0, done.stderr
+    _, one, other = done.stdout.split("# ==== fill: ")
+    assert one.startswith('amdgcn\n\t.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"')
+    assert other.startswith('amdgcn:gfx942\n\t.amdgcn_target "amdgcn-amd-amdhsa--gfx942"')
+    assert "\n\ts_endpgm" in one
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        ("amdgcn:gfx7", "no code is made for 'gfx7'\n  do: use one of gfx90a, gfx942"),
+        ("msl:gfx942", "msl is the same for every processor\n  do: write msl"),
+    ],
+)
+def test_a_processor_that_there_is_no_code_for_is_an_error(program, stage, message):
+    done = adstack("dump", f"{program}:fill", "--stage", stage)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
 def test_what_the_program_prints_is_kept_out_of_the_dump(program):
     done = adstack("dump", f"{program}:fill")
     assert "hello" not in done.stdout
