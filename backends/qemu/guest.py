@@ -16,7 +16,7 @@ from typing import Final
 import llvmlite.binding as llvm
 
 from adstack.backends.hostcall.symbols import python_symbols
-from adstack.backends.shared.jit import accepted, emitted, runtime_library
+from adstack.backends.shared.jit import accepted, emitted, module_of, runtime_library
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.errors import AdstackRuntimeError
 
@@ -202,7 +202,7 @@ def object_of(text: str, cached: ObjectCache | None) -> bytes:
         llvm.initialize_all_asmprinters()
         machine = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=1, reloc="static", codemodel="small")
         with accepted(text):
-            module = llvm.parse_assembly(text, context=llvm.create_context())
+            module = module_of(text)
         module.triple = TRIPLE
         image = emitted(machine, module)
         if cached is not None and key is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import platform
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ __all__ = [
     "jit",
     "linked",
     "made_for",
+    "module_of",
     "parsed",
     "pass_builder",
     "room_for_text",
@@ -136,14 +138,27 @@ def room_for_text(text: str, what: str = "compiling a kernel") -> None:
     room(_TEXT_BYTES + _BYTES_PER_LETTER * len(text), what)
 
 
-def parsed(text: str) -> llvm.ModuleRef:
-    """A module, parsed and verified, with memory for what comes then. AdstackMemoryError where that is short.
+def module_of(text: str) -> llvm.ModuleRef:
+    """A module, parsed, in a context of its own: what LLVM makes for it, constants and types, would stay in the process's.
 
-    It has a context of its own: what LLVM makes for it, constants and types, would stay in that of the process.
+    Disposing of a module whose context is gone ends the process, and the garbage collector disposes of both in any order
+    where a cycle has led to them. The finalizer's reference keeps a context out of what is collected with its module.
     """
+    context = llvm.create_context()
+    module = llvm.parse_assembly(text, context=context)
+    weakref.finalize(module, _dropped, context).atexit = False
+    return module
+
+
+def _dropped(context: llvm.ContextRef) -> None:
+    """Nobody needs a module any more: its context is disposed of once the module, which refers to it, is."""
+
+
+def parsed(text: str) -> llvm.ModuleRef:
+    """A module, parsed and verified, with memory for what comes then. AdstackMemoryError where that is short."""
     room_for_text(text)
     with accepted(text):
-        module = llvm.parse_assembly(text, context=llvm.create_context())
+        module = module_of(text)
         module.verify()
     return module
 
@@ -216,7 +231,7 @@ def runtime_library(
         room_for_text(text, "compiling adstack's own code")
         target_machine()  # knows the target from here on
         with accepted(text):
-            module = llvm.parse_assembly(text, context=llvm.create_context())
+            module = module_of(text)
         image = emitted(generator(0), module)
         if cached is not None and key is not None:
             cached.write(key, image)
