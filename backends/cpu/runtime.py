@@ -24,6 +24,7 @@ from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.assume import Assumed, assumed
+from adstack.runtime.protocol import host_pages
 from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
@@ -233,6 +234,14 @@ class CpuBackend(Served[Executable]):
 
     def free(self, storage: Array) -> None:
         """Python frees it."""
+
+    def vacate(self, storage: Array, start: int, count: int) -> None:
+        """See `Vacating.vacate`."""
+        elements = storage.reshape(-1)[start : start + count]
+        if self.takes_host_memory:
+            host_pages.vacate(elements)
+        else:
+            elements[:] = 0
 
     def address(self, storage: Array) -> int:
         address: int = storage.ctypes.data
