@@ -235,13 +235,9 @@ class CpuBackend(Served[Executable]):
     def free(self, storage: Array) -> None:
         """Python frees it."""
 
-    def vacate(self, storage: Array, start: int, count: int) -> None:
-        """See `Vacating.vacate`."""
-        elements = storage.reshape(-1)[start : start + count]
-        if self.takes_host_memory:
-            host_pages.vacate(elements)
-        else:
-            elements[:] = 0
+    def vacate(self, storage: Array, start: int, count: int) -> bool:
+        """See `Vacating.vacate`: memory that others see, too, stays."""
+        return self.takes_host_memory and host_pages.vacate(storage.reshape(-1)[start : start + count])
 
     def address(self, storage: Array) -> int:
         address: int = storage.ctypes.data

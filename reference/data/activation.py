@@ -83,8 +83,9 @@ def replace(array: SparseArray, values: Array) -> None:
 
 def clear(level: Level) -> None:
     """Make all cells of a level inactive; the elements in them must be 0 by then."""
-    if level.words.has_data() and level.words.to_numpy().any():
-        level.words.buffer.vacate()
+    words = level.words
+    if words.has_data() and words.to_numpy().any() and not words.buffer.vacate():
+        words.from_numpy(0 * words.to_numpy())
 
 
 def _any(blocks: Array, axes: int) -> Array:

@@ -157,9 +157,9 @@ class ReferenceBackend:
     def free(self, storage: Array) -> None:
         """Python frees it."""
 
-    def vacate(self, storage: Array, start: int, count: int) -> None:
+    def vacate(self, storage: Array, start: int, count: int) -> bool:
         """See `Vacating.vacate`."""
-        host_pages.vacate(storage.reshape(-1)[start : start + count])
+        return host_pages.vacate(storage.reshape(-1)[start : start + count])
 
     def address(self, storage: Array) -> int:
         """See `Backend.address`."""

@@ -147,6 +147,24 @@ def test_memory_of_what_kernels_deactivate_is_given_back_on_demand(arch) -> None
     qd.reset()
 
 
+@pytest.mark.parametrize("arch", [qd.cpu, qd.reference])
+def test_where_the_system_takes_no_pages_back_zeros_are_written_and_none_are_taken(arch, monkeypatch) -> None:
+    qd.init(arch=arch)
+    monkeypatch.setattr("sys.platform", "other")
+    x = qd.field(qd.f32)
+    level = qd.root.pointer(qd.i, 1 << 10).dense(qd.i, 1 << 14)
+    level.place(x)
+    x[5] = x[1 << 20] = 1.0
+    before = _pages_of(x)
+    qd.root.give_back()
+    assert _pages_of(x) == before
+    assert x[5] == 1.0
+    level.parent().deactivate_all()
+    assert [x[5], x[1 << 20], qd.is_active(level.parent(), 0)] == [0.0, 0.0, False]
+    assert _pages_of(x) < 1 << 13  # of 16,384; a system may take large pages
+    qd.reset()
+
+
 def test_memory_of_a_tree_that_is_destroyed_is_given_back() -> None:
     qd.init(arch=qd.cpu)
     builder, x = qd.FieldsBuilder(), qd.field(qd.f32)

@@ -150,17 +150,24 @@ class Buffer(Block):
                 self._replace(np.asarray(array))
             self.touch()
 
-    def vacate(self) -> None:
-        """Let every element be 0. A backend that takes memory by the page gives it back."""
+    def vacate(self) -> bool:
+        """Let every element be 0: a backend that takes memory by the page gives it back, others that can do it.
+
+        False if the host would have to write all elements; then nothing has changed.
+        """
+        if transferring(self.backend) is not None:
+            self.write(0)
+            return True
         device = vacating(self.backend)
         if device is None:
-            self.write(0)
-            return
+            return False
         with self.locked():
             storage = self.usable()
             self.announce()
-            device.vacate(storage, 0, math.prod(self.shape))
-            self.touch()
+            vacated = device.vacate(storage, 0, math.prod(self.shape))
+            if vacated:
+                self.touch()
+            return vacated
 
     def give_back(self, unused: Callable[[], Sequence[tuple[int, int]]]) -> None:
         """Give back the memory of elements that are 0, if the backend takes memory by the page.

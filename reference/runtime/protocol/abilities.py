@@ -103,8 +103,10 @@ class Vacating(Protocol):
     Without it memory is taken as long as its handle.
     """
 
-    def vacate(self, storage: Storage, start: int, count: int) -> None:
-        """Let `count` elements from the `start`th on be 0, and take no memory until they are written again."""
+    def vacate(self, storage: Storage, start: int, count: int) -> bool:
+        """Let `count` elements from the `start`th on be 0, and take no memory until they are written again; False if
+        memory can't be given back now, and nothing has happened.
+        """
 
 
 @runtime_checkable

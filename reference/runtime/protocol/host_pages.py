@@ -16,21 +16,25 @@ _DONT_NEED: Final = 4
 """Linux: pages of private memory are taken away at once, and are 0 when they are looked at again."""
 
 
-def vacate(array: npt.NDArray[np.generic]) -> None:
+def vacate(array: npt.NDArray[np.generic]) -> bool:
     """Let every element be 0, and give back the pages that lie inside of the array.
 
+    False if the system does not take them back, which only Linux does at once; then nothing has happened.
+
     Args:
-        array: contiguous, in memory that only this process has, as `numpy.zeros` takes it. Elsewhere than on Linux the
-            zeros are written.
+        array: contiguous, in memory that only this process has, as `numpy.zeros` takes it.
     """
     flat = array.reshape(-1).view(np.uint8)
     first = -flat.ctypes.data % mmap.PAGESIZE
     last = first + max(len(flat) - first, 0) // mmap.PAGESIZE * mmap.PAGESIZE
-    if last <= first or not _given_back(flat.ctypes.data + first, last - first):
+    if last <= first:
         flat[:] = 0
-        return
+        return True
+    if not _given_back(flat.ctypes.data + first, last - first):
+        return False
     flat[:first] = 0
     flat[last:] = 0
+    return True
 
 
 def _given_back(address: int, size: int) -> bool:
