@@ -185,3 +185,18 @@ def test_where_vectors_are_not_independent_the_gradient_is_not_finite():
 def test_runtime_elements_give_the_numbers_of_the_host(branching):
     parts = eig(Matrix([[Term(e) for e in row] for row in A]))
     assert [value_of(x) for x in parts] == [x.to_list() for x in eig(Matrix(A))]
+
+
+def test_a_number_that_was_an_integer_for_a_while_is_a_constant():
+    """As `matrices/refining.py` relies on it: no simplification may take the integer out."""
+    qd.init(qd.reference)
+    x, y = (qd.field(qd.f32, shape=(), needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def k():
+        y[None] += x[None] * qd.bit_cast(qd.bit_cast(x[None], qd.i32), qd.f32)
+
+    x[None] = 3.0
+    with qd.ad.Tape(y):
+        k()
+    assert (y[None], x.grad[None]) == (9.0, 3.0)
