@@ -107,7 +107,7 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
             "read spec/gradients.md",
         ),
         row(
-            "svd sym_eig solve",
+            "svd sym_eig eig solve",
             "square matrices of any size are taken, and differentiated",
             "mind the singular cases: equal singular values or eigenvalues have no gradient",
         ),

@@ -24,6 +24,7 @@ from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import TaskUse
 from adstack.runtime.assume import Assumed, assumed
+from adstack.runtime.protocol import host_pages
 from adstack.runtime.protocol.backend import Bindings, Capabilities, Probe, Unavailable
 from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
@@ -234,6 +235,10 @@ class CpuBackend(Served[Executable]):
 
     def free(self, storage: Array) -> None:
         """Python frees it."""
+
+    def vacate(self, storage: Array, start: int, count: int) -> bool:
+        """See `Vacating.vacate`: memory that others see, too, stays."""
+        return self.takes_host_memory and host_pages.vacate(storage.reshape(-1)[start : start + count])
 
     def address(self, storage: Array) -> int:
         address: int = storage.ctypes.data

@@ -10,7 +10,7 @@ import numpy as np
 from ..runtime.memory.buffers import Array, Buffer
 from .levels import Cells, Level
 
-__all__ = ["SparseArray", "activate", "clear", "fill", "is_active", "replace", "shown"]
+__all__ = ["SparseArray", "activate", "active_cells", "clear", "fill", "is_active", "replace", "shown"]
 
 
 class SparseArray(Protocol):
@@ -56,7 +56,7 @@ def shown(array: SparseArray, contents: Array) -> Array:
     """The contents of an array as they are read: those of a gradient or dual are 0 where nothing is active."""
     if array.role == "primal":
         return contents
-    result, cells, rank, where = np.zeros_like(contents), array.cells[-1], len(array.shape), _active(array)
+    result, cells, rank, where = np.zeros_like(contents), array.cells[-1], len(array.shape), active_cells(array)
     cells.blocks(result, rank)[where] = cells.blocks(contents, rank)[where]
     return result
 
@@ -83,9 +83,9 @@ def replace(array: SparseArray, values: Array) -> None:
 
 def clear(level: Level) -> None:
     """Make all cells of a level inactive; the elements in them must be 0 by then."""
-    words = level.words.to_numpy()
-    if words.any():
-        level.words.from_numpy(np.zeros_like(words))
+    words = level.words
+    if words.has_data() and words.to_numpy().any() and not words.buffer.vacate():
+        words.from_numpy(0 * words.to_numpy())
 
 
 def _any(blocks: Array, axes: int) -> Array:
@@ -106,7 +106,7 @@ def _extend(level: Level, cells: Array) -> None:
     level.words.from_numpy(np.maximum(words, more))
 
 
-def _active(array: SparseArray) -> tuple[Array, ...]:
+def active_cells(array: SparseArray) -> tuple[Array, ...]:
     """The indices of the active cells of its innermost sparse level."""
     level = array.cells[-1].level
     return np.nonzero(level.active(level.words.to_numpy()))
@@ -115,7 +115,7 @@ def _active(array: SparseArray) -> tuple[Array, ...]:
 def _change(array: SparseArray, change: Callable[[Array, tuple[Array, ...]], object]) -> None:
     """Let `change(blocks, where)` write the active cells of an array: no memory is touched but theirs."""
     cells, rank, buffer = array.cells[-1], len(array.shape), array.buffer
-    where = _active(array)
+    where = active_cells(array)
     with buffer.locked(), np.errstate(all="ignore"):
         view = buffer.view()
         if view is None:

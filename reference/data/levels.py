@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..ir.structure import Place
-from ..runtime.memory.buffers import Array
+from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.memory.copying import Uncopied
 from ..values.kinds import Operand
 
@@ -32,6 +32,13 @@ class WordArray(Protocol):
     @property
     def place(self) -> Place:
         """The place that stands for them in the IR."""
+
+    @property
+    def buffer(self) -> Buffer:
+        """The memory."""
+
+    def has_data(self) -> bool:
+        """Whether there is memory yet: without it all are 0."""
 
     def number_at(self, position: tuple[int, ...]) -> Any:
         """One of them."""
@@ -162,6 +169,10 @@ class Node(Uncopied):
     @abstractmethod
     def deactivate_all(self) -> None:
         """Make everything in this level and below inactive: elements are 0, lists are empty."""
+
+    @abstractmethod
+    def give_back(self) -> None:
+        """Give back the memory of cells in this level and below that are inactive."""
 
     @property
     @abstractmethod

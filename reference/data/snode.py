@@ -14,6 +14,7 @@ from ..ir.types import i32
 from ..runtime import state
 from . import activation
 from .fields import Field, ScalarField, offsets
+from .giving_back import give_back
 from .hostvalues import countable, extents
 from .levels import Cells, Level, ListAxis, Node
 from .placement import Placement, placed
@@ -244,10 +245,14 @@ class SNode(Node):
         for field in self.below():
             if field.role == "primal" and any(cells.level in levels for cells in field.cells):
                 for each in (field, *field.companions()):
-                    if each.has_data():
+                    if each.has_data() and not each.buffer.vacate():
                         each.fill(0)
         for level in levels:
             activation.clear(level)
+
+    def give_back(self) -> None:
+        """Give back the memory of what is inactive from here down; no other thread may use the fields meanwhile."""
+        give_back((node.level for node in self.nodes() if node.level is not None), self.below())
 
     def __getattr__(self, name: str) -> object:
         raise missing("a level of a layout", name, dir(SNode))

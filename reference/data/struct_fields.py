@@ -69,7 +69,9 @@ class StructField(Uncopied):
         return list(self.field_dict)
 
     def get_member_field(self, name: str) -> Member:
-        """The field of the member of that `name`; KeyError if there is none."""
+        """The field of the member of that `name`; AdstackAttributeError, with names that are near, if there is none."""
+        if name not in self.field_dict:
+            raise self._without(name)
         return self.field_dict[name]
 
     def __getattr__(self, name: str) -> Member:
@@ -79,7 +81,12 @@ class StructField(Uncopied):
         beside = self._beside(name) if name in _COMPANIONS else None
         if beside is not None:
             return beside
-        raise missing("a struct field", name, members, f"its members are {', '.join(members)}")
+        raise self._without(name)
+
+    def _without(self, name: str) -> AttributeError:
+        """The error for a member that is not there."""
+        members = self.__dict__.get("field_dict", {})
+        return missing("a struct field", name, members, f"its members are {', '.join(members)}")
 
     def _beside(self, which: str) -> StructField | None:
         """The gradients or duals of the members, None where no member has any."""

@@ -14,6 +14,7 @@ from ..ir.types import DType
 from .adstacks.budget import current
 from .adstacks.heap import UNCOUNTABLE, HeapLimit, TaskUse, known, touched, uncountable
 from .adstacks.layout import TaskHeap
+from .protocol import host_pages
 from .protocol.backend import Array, Bindings, Capabilities, Probe, Scalars, only_device
 from .protocol.options import Options
 
@@ -155,6 +156,10 @@ class ReferenceBackend:
 
     def free(self, storage: Array) -> None:
         """Python frees it."""
+
+    def vacate(self, storage: Array, start: int, count: int) -> bool:
+        """See `Vacating.vacate`."""
+        return host_pages.vacate(storage.reshape(-1)[start : start + count])
 
     def address(self, storage: Array) -> int:
         """See `Backend.address`."""

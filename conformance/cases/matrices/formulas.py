@@ -189,3 +189,21 @@ def the_polar_factors_of_a_stretch_are_itself_and_the_identity(qd, dtype, n):
     diagonal = [[2 ** (n - 1 - i) if i == j else 0 for j in range(n)] for i in range(n)]
     identity = [[int(i == j) for j in range(n)] for i in range(n)]
     return Run(k, given={m: diagonal}, expect={turn: identity, stretch: diagonal})
+
+
+@case(rules=["matrix.eig"], dtypes=["f32", "f64"])
+def eigenvalues_of_a_matrix_in_blocks(qd, dtype):
+    """A turn by a right angle has i and -i, each with a vector; what stands on the diagonal alone is real."""
+    m, values = qd.Matrix.field(4, 4, dtype, shape=()), qd.Matrix.field(4, 2, dtype, shape=())
+    vectors = qd.Matrix.field(8, 4, qd.i32, shape=())
+
+    @qd.kernel
+    def k():
+        for _ in range(1):
+            w, v = qd.eig(m[None])
+            values[None] = w
+            vectors[None] = qd.cast(qd.round(v * v * 4), qd.i32)
+
+    blocks = [[2, 0, 0, 0], [0, 1, -2, 0], [0, 2, 1, 0], [0, 0, 0, -3]]
+    squares = [[4, 0, 0, 0], [0] * 4, [0, 2, 2, 0], [0] * 4, [0] * 4, [0, 2, 2, 0], [0, 0, 0, 4], [0] * 4]
+    return Run(k, given={m: blocks}, expect={values: [[2, 0], [1, 2], [1, -2], [-3, 0]], vectors: squares})

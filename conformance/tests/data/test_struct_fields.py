@@ -58,6 +58,14 @@ def test_an_unknown_member_is_an_attribute_error() -> None:
         _ = outer.field(shape=(2,)).z
 
 
+def test_an_unknown_member_field_is_an_error_with_the_names_that_are_near() -> None:
+    points = qd.Struct.field({"position": qd.f32, "mass": qd.f32}, shape=(2,))
+    with pytest.raises(qd.AdstackError, match=r"no attribute 'positon'\n  do: did you mean position\?"):
+        points.get_member_field("positon")
+    with pytest.raises(AttributeError, match="its members are position, mass"):
+        points.get_member_field("colour")
+
+
 def test_fill_sets_all_elements() -> None:
     f = outer.field(shape=(2,))
     f.fill(1)

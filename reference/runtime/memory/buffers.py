@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from ...analysis.boxes import Box, box_at
 from ...ir.types import DType
-from ..protocol.abilities import transferring
+from ..protocol.abilities import exclusively, transferring, vacating
 from ..protocol.backend import Backend, Storage
 from ..protocol.words import CHANGED, TAG, UNCHANGED, Words
 from ..threads.capturing import CAPTURING, check
@@ -148,6 +149,42 @@ class Buffer(Block):
             if not self._filled(array):
                 self._replace(np.asarray(array))
             self.touch()
+
+    def vacate(self) -> bool:
+        """Let every element be 0: a backend that takes memory by the page gives it back, others that can do it.
+
+        False if the host would have to write all elements; then nothing has changed.
+        """
+        if transferring(self.backend) is not None:
+            self.write(0)
+            return True
+        device = vacating(self.backend)
+        if device is None:
+            return False
+        with self.locked():
+            storage = self.usable()
+            self.announce()
+            vacated = device.vacate(storage, 0, math.prod(self.shape))
+            if vacated:
+                self.touch()
+            return vacated
+
+    def give_back(self, unused: Callable[[], Sequence[tuple[int, int]]]) -> None:
+        """Give back the memory of elements that are 0, if the backend takes memory by the page.
+
+        Args:
+            unused: gives them as (the first one, how many), in C order; called while no launch changes the buffer.
+        """
+        device = vacating(self.backend)
+        if device is None:
+            return
+
+        def work() -> None:
+            for start, count in unused():
+                device.vacate(self.usable(), start, count)
+
+        with RUNTIME_LOCK.lock:
+            exclusively(self.backend, work)
 
     def _replace(self, array: Array) -> None:
         """Write through the host: at once where it addresses the memory and nothing can go wrong halfway."""

@@ -1,4 +1,4 @@
-"""What only some backends can do: five optional parts of the protocol, each with what happens without it.
+"""What only some backends can do: six optional parts of the protocol, each with what happens without it.
 
 A backend has a part by having all of its methods; `serving(backend)` and its like give the backend as one that does, or
 None. Kinds of backends are looked at once.
@@ -25,6 +25,7 @@ __all__ = [
     "Serving",
     "Sharing",
     "Transferring",
+    "Vacating",
     "capturing",
     "copying",
     "exclusively",
@@ -33,6 +34,7 @@ __all__ = [
     "serving",
     "sharing",
     "transferring",
+    "vacating",
 ]
 
 Graph: TypeAlias = Any
@@ -92,6 +94,19 @@ class Transferring(Protocol):
 
     def copy(self, source: Storage, target: Storage) -> None:
         """Copy all elements of `source` to `target`, which has the same size."""
+
+
+@runtime_checkable
+class Vacating(Protocol):
+    """A backend that has memory from its system by the page, when a page is first written.
+
+    Without it memory is taken as long as its handle.
+    """
+
+    def vacate(self, storage: Storage, start: int, count: int) -> bool:
+        """Let `count` elements from the `start`th on be 0, and take no memory until they are written again; False if
+        memory can't be given back now, and nothing has happened.
+        """
 
 
 @runtime_checkable
@@ -191,6 +206,11 @@ def exclusively(backend: Backend, work: Callable[[], None]) -> None:
 def transferring(backend: Backend) -> Transferring | None:
     """The backend, if it reads, writes, fills and copies parts of its memory."""
     return cast(Transferring, backend) if _has(type(backend), Transferring) else None
+
+
+def vacating(backend: Backend) -> Vacating | None:
+    """The backend, if it gives memory back by the page."""
+    return cast(Vacating, backend) if _has(type(backend), Vacating) else None
 
 
 def copying(backend: Backend) -> Transferring | None:

@@ -64,7 +64,9 @@ def _direct_bitcast(maker: Maker, op: Op, matched: Matched) -> Value:
 
 def _bitcast_source(maker: Maker, op: Op) -> Matched | None:
     inner = defined_by(op.operands[0], "bitcast")
-    return None if inner is None else (inner.operands[0],)
+    if inner is None or (op.result.dtype.is_float and inner.operands[0].dtype.is_float):
+        return None  # a number whose bits were an integer is a constant to derivatives
+    return (inner.operands[0],)
 
 
 def _flag_and_number(maker: Maker, op: Op) -> Matched | None:

@@ -1,4 +1,4 @@
-"""Polar decomposition, and eigenvalues of general 2x2 matrices."""
+"""Polar decomposition."""
 
 from __future__ import annotations
 
@@ -70,41 +70,3 @@ def _closest(matrix: Operand) -> Operand:
         scale = sqrt(sqrt(ratio))
         matrix = 0.5 * (scale * matrix + opposite / scale)
     return matrix
-
-
-def eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
-    """Eigenvalues and eigenvectors of a 2x2 matrix, real or complex.
-
-    The first result has one row (real part, imaginary part) per eigenvalue. The second has one column per unit
-    eigenvector: real and imaginary part of its first component, then of its second. `dt` is the type to compute in; by
-    default the matrix's.
-    """
-    rows = square_rows("eig", in_type(matrix, dt))
-    if len(rows) != 2:
-        raise AdstackTypeError("eig is defined for 2x2 matrices", note=f"got {describe(matrix)}")
-    (a, b), (c, d) = ([operate("mul", 1.0, e) for e in row] for row in rows)
-    half = 0.5 * (a - d)
-    inside = half * half + b * c
-    real = operate("ge", inside, 0)
-    root = sqrt(select(real, inside, operate("neg", inside)))
-    middle = 0.5 * (a + d)
-    spread, turn = select(real, root, 0.0), select(real, 0.0, root)
-    values = [middle + spread, turn, middle - spread, operate("neg", turn)]
-    first = _eigenvector(a, b, c, d, values[0], values[1], 0)
-    second = _eigenvector(a, b, c, d, values[2], values[3], 1)
-    return Elements.over(values, (2, 2)), Elements.over(
-        [e for pair in zip(first, second, strict=True) for e in pair], (4, 2)
-    )
-
-
-def _eigenvector(a: object, b: object, c: object, d: object, re: object, im: object, which: int) -> list[Operand]:
-    """A unit vector v with (A - (re + i im)) v == 0: of (re + i im - d, c) and (b, re + i im - a) the longer one."""
-    first = [operate("sub", re, d), im, c, 0.0]
-    second = [b, 0.0, operate("sub", re, a), im]
-    lengths = [Elements.over(v, (4,)).norm_sqr() for v in (first, second)]
-    longer = [select(operate("ge", lengths[0], lengths[1]), x, y) for x, y in zip(first, second, strict=True)]
-    square = Elements.over(longer, (4,)).norm_sqr()
-    scalar = operate("eq", square, 0)
-    length = sqrt(select(scalar, 1.0, square))
-    axis = [float(k == 2 * which) for k in range(4)]
-    return [select(scalar, unit, operate("div", e, length)) for unit, e in zip(axis, longer, strict=True)]

@@ -18,7 +18,8 @@ from ..nested import as_list, nested, size, typed
 from ..protocol import is_expr
 from .access import Access
 from .algebra import cross
-from .decompositions import eig, polar_decompose
+from .decompositions import polar_decompose
+from .eigenvalues import eig
 from .jacobi import svd, sym_eig
 from .linear import Linear, cholesky, determinant, inverse, solve
 from .matrix_types import matrix, vector

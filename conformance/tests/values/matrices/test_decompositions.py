@@ -101,7 +101,6 @@ def test_runtime_elements_are_never_branched_on_and_give_the_same_numbers(decomp
     [
         (lambda: polar_decompose(Matrix.diag(1, 1)), "polar_decompose is defined for matrices of at least 2x2"),
         (lambda: polar_decompose(Vector([1])), "polar_decompose is defined for square"),
-        (lambda: eig(Matrix.diag(3, 1)), "eig is defined for 2x2 matrices .got a 3x3 matrix"),
     ],
 )
 def test_other_sizes_are_refused(use, message):

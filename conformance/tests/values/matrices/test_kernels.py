@@ -27,6 +27,7 @@ OF_MATRICES = {
     "singular values": lambda a, b: qd.svd(a)[0] + qd.svd(a)[1] @ qd.svd(b)[2],
     "polar factors": lambda a, b: qd.polar_decompose(a)[0] - qd.polar_decompose(b)[1],
     "eigenvectors": lambda a, b: qd.sym_eig(a + a.transpose())[1],
+    "complex eigenvectors": lambda a, b: qd.eig(a - b)[1],
     "clamping": lambda a, b: qd.math.clamp(a, -0.5, b),
     "mixing and smooth steps": lambda a, b: qd.math.mix(a, b, 0.25) + qd.math.smoothstep(-1.0, 2.0, a),
     "signs and fractions": lambda a, b: qd.math.sign(a) * qd.math.fract(b) + qd.math.mod(a, b),
