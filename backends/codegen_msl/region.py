@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from adstack.ir.opdef import OpDef
+from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
 
@@ -150,6 +151,6 @@ class RegionEmitter:
         """Emit an op: its emitter is registered with `handles`."""
         HANDLERS[op.opdef](self, op)
 
-    def combine(self, name: str, dtype: DType, a: str, b: str) -> str:
-        """Two values combined as the operation of that name does."""
-        return emit(name, dtype, (a, b), (dtype, dtype))
+    def combine(self, kind: str, dtype: DType, a: str, b: str) -> str:
+        """Two values combined as an atomic of that kind combines them, by the row of its name."""
+        return emit(TABLE[kind], dtype, (a, b), (dtype, dtype))

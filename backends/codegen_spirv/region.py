@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from adstack.ir.opdef import OpDef
+from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
 
@@ -150,6 +151,6 @@ class RegionEmitter:
         """Emit an op: its emitter is registered with `handles`."""
         HANDLERS[op.opdef](self, op)
 
-    def combine(self, name: str, dtype: DType, a: Num, b: Num) -> Num:
-        """Two numbers combined as the operation of that name does."""
-        return emit(name, dtype, (a, b))
+    def combine(self, kind: str, dtype: DType, a: Num, b: Num) -> Num:
+        """Two numbers combined as an atomic of that kind combines them, by the row of its name."""
+        return emit(TABLE[kind], dtype, (a, b))

@@ -133,7 +133,7 @@ class RegionEmitter(FunctionWriter):
             if quotient is not None:
                 self.bind(op.result, quotient)
                 return
-        self.bind(op.result, emit(self.w, width, op.name, op.result.dtype, types, args))
+        self.bind(op.result, emit(self.w, width, op.opdef, op.result.dtype, types, args))
 
 
 @handles(CONST)

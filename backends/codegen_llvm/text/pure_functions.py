@@ -42,7 +42,7 @@ class PureEmitter:
         else:
             types = tuple(v.dtype for v in op.operands)
             args = tuple(self.names[v] for v in op.operands)
-            self.names[op.result] = emit(self.w, self.lanes, op.name, op.result.dtype, types, args)
+            self.names[op.result] = emit(self.w, self.lanes, op.opdef, op.result.dtype, types, args)
 
     def _any(self, mask: str) -> str:
         """Whether some lane's bit is set."""

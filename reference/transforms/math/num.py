@@ -41,10 +41,10 @@ class Num:
         return Num(self.b, self.b.const(value, self.dtype))
 
     def op(self, row: OpDef, *others: Operand) -> Num:
-        return Num(self.b, self.b.emit(row.name, self.v, *(self.lift(o) for o in others)))
+        return Num(self.b, self.b.emit(row, self.v, *(self.lift(o) for o in others)))
 
     def _reversed(self, row: OpDef, other: Operand) -> Num:
-        return Num(self.b, self.b.emit(row.name, self.lift(other), self.v))
+        return Num(self.b, self.b.emit(row, self.lift(other), self.v))
 
     def __add__(self, other: Operand) -> Num:
         return self.op(ops.ADD, other)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...analysis.facts import constant
+from ...ir.opdef import OpDef
 from ...ir.structure import Constant, Op, Value
 from ...ir.types import DType
 
@@ -21,7 +22,7 @@ __all__ = ["Maker", "Matched", "Outcome", "Pattern", "Row", "Rule", "defined_by"
 class Maker(Protocol):
     """What the outcomes of rules ask of the pass: new ops."""
 
-    def make(self, name: str, *operands: Value, **attrs: object) -> Value: ...
+    def make(self, row: OpDef, *operands: Value, **attrs: object) -> Value: ...
     def number(self, number: Constant, to: DType) -> Value: ...
 
 
@@ -29,7 +30,7 @@ Matched = tuple[Value, ...]
 Pattern = Callable[[Maker, Op], "Matched | None"]
 Outcome = Callable[[Maker, Op, Matched], "Value | None"]
 Number = Callable[[DType], Constant]
-Row = tuple[str, tuple[DType, ...], Pattern, Outcome, str]
+Row = tuple[tuple[OpDef, ...], tuple[DType, ...], Pattern, Outcome, str]
 """Names of ops, separated by spaces; types of their last operand; pattern, outcome and license of the rule for them."""
 
 
@@ -94,10 +95,10 @@ def false(to: DType) -> Constant:
 # ---- patterns
 
 
-def defined_by(value: Value, name: str) -> Op | None:
-    """The op that defines `value`, if it is called `name`."""
+def defined_by(value: Value, row: OpDef) -> Op | None:
+    """The op that defines `value`, if it is of this row."""
     op = value.op
-    return op if op is not None and op.name == name else None
+    return op if op is not None and op.opdef is row else None
 
 
 def _is(maker: Maker, value: Value, number: Number) -> bool:
@@ -151,11 +152,11 @@ def same(first: int = 0, second: int = 1) -> Pattern:
     return match
 
 
-def of(name: str, position: int = 0) -> Pattern:
+def of(row: OpDef, position: int = 0) -> Pattern:
     """An operand is made by the op `name`; gives that op's operands, then this op's others."""
 
     def match(maker: Maker, op: Op) -> Matched | None:
-        inner = defined_by(op.operands[position], name)
+        inner = defined_by(op.operands[position], row)
         if inner is None:
             return None
         return (*inner.operands, *op.operands[:position], *op.operands[position + 1 :])
@@ -163,21 +164,21 @@ def of(name: str, position: int = 0) -> Pattern:
     return match
 
 
-def both_of(name: str) -> Pattern:
+def both_of(row: OpDef) -> Pattern:
     """The first two operands are each made by the unary op `name`; gives its operands, then this op's others."""
 
     def match(maker: Maker, op: Op) -> Matched | None:
-        a, b = defined_by(op.operands[0], name), defined_by(op.operands[1], name)
+        a, b = defined_by(op.operands[0], row), defined_by(op.operands[1], row)
         return None if a is None or b is None else (a.operands[0], b.operands[0], *op.operands[2:])
 
     return match
 
 
-def any_of(*names: str) -> Pattern:
+def any_of(*rows: OpDef) -> Pattern:
     """The only operand is made by one of these ops; gives the operand."""
 
     def match(maker: Maker, op: Op) -> Matched | None:
-        return (op.operands[0],) if any(defined_by(op.operands[0], name) for name in names) else None
+        return (op.operands[0],) if any(defined_by(op.operands[0], row) for row in rows) else None
 
     return match
 
@@ -201,15 +202,15 @@ def number(value: Number) -> Outcome:
     return lambda maker, op, matched: maker.number(value(op.result.dtype), op.result.dtype)
 
 
-def becomes(name: str, *order: int) -> Outcome:
+def becomes(row: OpDef, *order: int) -> Outcome:
     """Another op of the values matched, in this order (default: as matched)."""
 
     def outcome(maker: Maker, op: Op, matched: Matched) -> Value:
-        return maker.make(name, *([matched[i] for i in order] or matched))
+        return maker.make(row, *([matched[i] for i in order] or matched))
 
     return outcome
 
 
 def again(maker: Maker, op: Op, matched: Matched) -> Value:
     """The same op, on the values matched."""
-    return maker.make(op.name, *matched, **op.attrs)
+    return maker.make(op.opdef, *matched, **op.attrs)

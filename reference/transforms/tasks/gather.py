@@ -20,7 +20,7 @@ from ...analysis.facts import integer
 from ...analysis.reductions import COMBINING
 from ...analysis.subscripts import are_apart
 from ...ir.builder import Builder
-from ...ir.ops import IF, LOAD
+from ...ir.ops import IF, LOAD, TABLE
 from ...ir.structure import Op, Place, Region, Task, Value
 from ...ir.types import u1
 from ..memory.forward import forward
@@ -104,7 +104,7 @@ def _make_plain(region: Region, updates: set[Op]) -> None:
         with b.at(op.loc):
             place, indices = op.attrs["place"], op.operands[: op.attrs["place"].rank]
             old = b.load(place, indices)
-            b.store(place, indices, b.emit(op.attrs["kind"], old, op.operands[-1]))
+            b.store(place, indices, b.emit(TABLE[op.attrs["kind"]], old, op.operands[-1]))
         op.result.replace_all_uses_with(old)
         op.erase()
 
@@ -279,7 +279,7 @@ class _Slice:
         target = self.updates[op]
         value = renamed.get(op.operands[-1], op.operands[-1])
         with self.b.at(op.loc):
-            total = self.b.emit(op.attrs["kind"], self.sums[target][0], value)
+            total = self.b.emit(TABLE[op.attrs["kind"]], self.sums[target][0], value)
             self.sums[target] = total, self.b.const(True, u1)
 
     def _branch(self, op: Op, renamed: Renaming) -> None:
