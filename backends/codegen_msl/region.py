@@ -108,9 +108,11 @@ class RegionEmitter:
         self.bind(value, self.w.let(value.dtype, text, value.name))
 
     def get(self, value: Value) -> str:
+        """The expression that stands for a value."""
         return self._texts[value]
 
     def all(self, values: Sequence[Value]) -> list[str]:
+        """The expressions that stand for values, in order."""
         return [self._texts[v] for v in values]
 
     def number(self, value: Value) -> int | None:
@@ -118,6 +120,7 @@ class RegionEmitter:
         return self._numbers.get(value)
 
     def know(self, value: Value, number: int) -> None:
+        """Note which integer a value is, for those who ask `number`."""
         self._numbers[value] = number
 
     def index(self, value: Value) -> str:

@@ -84,6 +84,7 @@ class RegionEmitter:
 
     @property
     def m(self) -> Module:
+        """The module that the code is part of."""
         return self.c.m
 
     @property
@@ -105,9 +106,11 @@ class RegionEmitter:
         self._ids[value] = Num(self.c, value.dtype, number.id)
 
     def get(self, value: Value) -> Num:
+        """What an IR value is in the module."""
         return self._ids[value]
 
     def all(self, values: Sequence[Value]) -> list[Num]:
+        """What IR values are in the module, in order."""
         return [self._ids[v] for v in values]
 
     def number(self, value: Value) -> int | None:
@@ -115,6 +118,7 @@ class RegionEmitter:
         return self._numbers.get(value)
 
     def know(self, value: Value, number: int) -> None:
+        """Note which integer a value is, for those who ask `number`."""
         self._numbers[value] = number
 
     def index(self, value: Value) -> Num:

@@ -53,6 +53,7 @@ class Scope:
 
     @property
     def parallel(self) -> bool:
+        """Whether the code stands in a parallel loop."""
         return self.own_index is not None
 
     def add(self, value: Value) -> Value:

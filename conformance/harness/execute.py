@@ -165,6 +165,7 @@ class CaseLaunch:
         self.label = f"run {number + 1}: " if number else ""
 
     def observe(self, mode: str) -> list[Measure]:
+        """Run the case once in a mode; what was measured, one entry per comparison."""
         _fill(self.run.given)
         if mode == "forward":
             return self._forward()

@@ -61,6 +61,7 @@ class Report:
 
     @property
     def failures(self) -> list[Result]:
+        """The results that make the run fail."""
         return [result for result in self.results if result.is_failure]
 
     @property

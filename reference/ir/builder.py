@@ -84,6 +84,7 @@ class Builder:
         return x if x.type is to else self.emit(scalars.CAST, x, to=to)
 
     def bitcast(self, x: Value, to: DType) -> Value:
+        """The bits of `x` as a `to`, or `x` itself if it has that type. Raises IRError if the widths differ."""
         if x.type is to:
             return x
         if x.dtype.bits != to.bits:
@@ -93,83 +94,109 @@ class Builder:
     # ---- arithmetic, logic, comparison
 
     def add(self, a: Value, b: Value) -> Value:
+        """The sum; integers wrap, as in `sub`, `mul` and `neg`."""
         return self.emit(scalars.ADD, a, b)
 
     def sub(self, a: Value, b: Value) -> Value:
+        """The difference a - b."""
         return self.emit(scalars.SUB, a, b)
 
     def mul(self, a: Value, b: Value) -> Value:
+        """The product."""
         return self.emit(scalars.MUL, a, b)
 
     def div(self, a: Value, b: Value) -> Value:
+        """The quotient of floats; integers have `floordiv` and `raw_div`."""
         return self.emit(scalars.DIV, a, b)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c of floats, rounded once."""
         return self.emit(scalars.FMA, a, b, c)
 
     def neg(self, a: Value) -> Value:
+        """-a: of a float only the sign changes, also of a zero."""
         return self.emit(scalars.NEG, a)
 
     def abs(self, a: Value) -> Value:
+        """The magnitude; that of the most negative integer is itself."""
         return self.emit(scalars.ABS, a)
 
     def sqrt(self, a: Value) -> Value:
+        """The root of a float, correctly rounded; NaN below zero."""
         return self.emit(scalars.SQRT, a)
 
     def floor(self, a: Value) -> Value:
+        """The largest integral float not above `a`."""
         return self.emit(scalars.FLOOR, a)
 
     def rint(self, a: Value) -> Value:
+        """The nearest integral float, halves to even."""
         return self.emit(scalars.RINT, a)
 
     def and_(self, a: Value, b: Value) -> Value:
+        """Bits that both have; of u1 whether both hold. So with `or_` and `xor`."""
         return self.emit(scalars.AND, a, b)
 
     def or_(self, a: Value, b: Value) -> Value:
+        """Bits that either has."""
         return self.emit(scalars.OR, a, b)
 
     def xor(self, a: Value, b: Value) -> Value:
+        """Bits in which the two differ."""
         return self.emit(scalars.XOR, a, b)
 
     def not_(self, a: Value) -> Value:
+        """Every bit flipped; of u1 the negation."""
         return self.emit(scalars.NOT, a)
 
     def shl(self, a: Value, b: Value) -> Value:
+        """The bits of `a` moved up by `b`; 0 if `b` is negative or the width is passed, in debug mode an error."""
         return self.emit(scalars.SHL, a, b)
 
     def shr(self, a: Value, b: Value) -> Value:
+        """The bits of `a` moved down by `b`, copies of a sign coming in at the top; 0, or an error, where `shl` is."""
         return self.emit(scalars.SHR, a, b)
 
     def eq(self, a: Value, b: Value) -> Value:
+        """Whether the operands are equal, a u1; false if one is NaN. So with the other comparisons, but for `ne`."""
         return self.emit(scalars.EQ, a, b)
 
     def ne(self, a: Value, b: Value) -> Value:
+        """Whether the operands differ, a u1; true if one is NaN."""
         return self.emit(scalars.NE, a, b)
 
     def lt(self, a: Value, b: Value) -> Value:
+        """Whether a < b, a u1."""
         return self.emit(scalars.LT, a, b)
 
     def le(self, a: Value, b: Value) -> Value:
+        """Whether a <= b, a u1."""
         return self.emit(scalars.LE, a, b)
 
     def gt(self, a: Value, b: Value) -> Value:
+        """Whether a > b, a u1."""
         return self.emit(scalars.GT, a, b)
 
     def ge(self, a: Value, b: Value) -> Value:
+        """Whether a >= b, a u1."""
         return self.emit(scalars.GE, a, b)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
+        """`a` where the u1 holds, else `b`; both are computed."""
         return self.emit(scalars.SELECT, condition, a, b)
 
     # ---- memory
 
     def shape(self, place: Place, axis: int, to: DType = i32) -> Value:
+        """The extent of one axis of a place, as it is in the launch."""
         return self.append(ops.SHAPE, (), (to,), {"place": place, "axis": axis, "to": to}).result
 
     def load(self, place: Place, indices: Sequence[Value] = ()) -> Value:
+        """The element at one integer index per axis of the place."""
         return self.append(ops.LOAD, indices, (place.dtype,), {"place": place}).result
 
     def store(self, place: Place, indices: Sequence[Value], value: Value) -> Op:
+        """Write the element at one integer index per axis of the place."""
         return self.append(ops.STORE, (*indices, value), (), {"place": place})
 
     def atomic(self, kind: str, place: Place, indices: Sequence[Value], *values: Value) -> Value:
@@ -180,16 +207,20 @@ class Builder:
         return self.append(ops.ATOMIC, (*indices, *values), (place.dtype,), attrs).result
 
     def array(self, dtype: DType, length: int) -> Value:
+        """The handle of an array of zeros inside the thread, of a fixed length."""
         return self.append(ops.ARRAY_ALLOC, (), (ArrayType(dtype, length),), {"dtype": dtype, "length": length}).result
 
     def array_load(self, array: Value, index: Value) -> Value:
+        """The element of a local array at an integer index."""
         assert isinstance(array.type, ArrayType)
         return self.append(ops.ARRAY_LOAD, (array, index), (array.type.dtype,)).result
 
     def array_store(self, array: Value, index: Value, value: Value) -> Op:
+        """Write the element of a local array at an integer index."""
         return self.append(ops.ARRAY_STORE, (array, index, value))
 
     def stack(self, dtype: DType, capacity: Value, around: tuple[int, ...] = (), inside: tuple[int, ...] = ()) -> Value:
+        """The handle of an empty adstack of so many slots; `around` and `inside` are explained in its row."""
         attrs = {"dtype": dtype, "around": around, "inside": inside}
         return self.append(ops.STACK_ALLOCA, (capacity,), (StackType(dtype),), attrs).result
 
@@ -198,9 +229,11 @@ class Builder:
         return self.append(ops.STACK_CLAIM, (needed, count))
 
     def push(self, stack: Value, value: Value) -> Op:
+        """Put a primal on an adstack, with the adjoint 0."""
         return self.append(ops.STACK_PUSH, (stack, value))
 
     def pop(self, stack: Value) -> Op:
+        """Drop the top slot of an adstack; an empty one stays empty."""
         return self.append(ops.STACK_POP, (stack,))
 
     def put(self, stack: Value, index: Value, value: Value) -> Op:
@@ -213,22 +246,27 @@ class Builder:
         return self.append(ops.STACK_GET, (stack, index), (stack.type.dtype,)).result
 
     def load_top(self, stack: Value) -> Value:
+        """The primal of the top slot; of an empty adstack, of slot 0."""
         assert isinstance(stack.type, StackType)
         return self.append(ops.STACK_LOAD_TOP, (stack,), (stack.type.dtype,)).result
 
     def load_top_adj(self, stack: Value) -> Value:
+        """The adjoint of the top slot."""
         assert isinstance(stack.type, StackType)
         return self.append(ops.STACK_LOAD_TOP_ADJ, (stack,), (stack.type.dtype,)).result
 
     def acc_adjoint(self, stack: Value, value: Value) -> Op:
+        """Add to the adjoint of the top slot."""
         return self.append(ops.STACK_ACC_ADJOINT, (stack, value))
 
     # ---- control; the regions are complete (end with a terminator) when they are passed in
 
     def yield_(self, *values: Value) -> Op:
+        """End a region that an `if`, a loop or a condition owns, with what it gives to its op."""
         return self.append(ops.YIELD, values)
 
     def return_(self, *values: Value) -> Op:
+        """End the body of a kernel, task or function, with its results."""
         return self.append(ops.RETURN, values)
 
     def if_(self, condition: Value, then: Region, orelse: Region) -> list[Value]:

@@ -40,7 +40,8 @@ class ExprLike(Emitter, Protocol):
     """
 
     @property
-    def dtype(self) -> DType: ...
+    def dtype(self) -> DType:
+        """The scalar type, after promotion."""
 
 
 class AtomicTarget(Protocol):

@@ -114,6 +114,7 @@ class RegionEmitter(FunctionWriter):
         return region.terminator.operands
 
     def op(self, op: Op) -> None:
+        """Emit one op: by the handler of its row, or as a scalar operation if that has none."""
         handler = HANDLERS.get(op.opdef)
         if handler is not None:
             handler(self, op)

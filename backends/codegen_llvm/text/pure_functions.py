@@ -35,6 +35,7 @@ class PureEmitter:
         return [self.names[v] for v in region.terminator.operands]
 
     def op(self, op: Op) -> None:
+        """Emit one op of a pure function: a constant, an `if` or a scalar operation."""
         if op.opdef is CONST:
             self.names[op.result] = self.w.constant(op.attrs["value"], op.result.dtype, self.lanes)
         elif op.opdef is IF:

@@ -34,6 +34,7 @@ class Site:
         return type_text(self.types[0], self.lanes)
 
     def text(self, dtype: DType) -> str:
+        """The LLVM type of a `dtype` per lane: a scalar for one lane, else a vector."""
         return type_text(dtype, self.lanes)
 
     def const(self, value: float) -> str:
@@ -48,9 +49,11 @@ class Site:
 
     @property
     def mask(self) -> str:
+        """The LLVM type of a truth value per lane."""
         return "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
 
     def choose(self, condition: str, a: str, b: str) -> str:
+        """`a` in the lanes in which the condition holds, else `b`, both of the type of the first operand."""
         return self.w.let(f"select {self.mask} {condition}, {self.ty} {a}, {self.ty} {b}")
 
     def call(self, name: str, *extra: tuple[str, str]) -> str:

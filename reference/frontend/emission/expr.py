@@ -99,6 +99,7 @@ class Expr:
 
     @property
     def dtype(self) -> DType:
+        """The scalar type, after promotion."""
         return self.value.dtype
 
     def __repr__(self) -> str:

@@ -22,8 +22,11 @@ __all__ = ["Maker", "Matched", "Outcome", "Pattern", "Row", "Rule", "defined_by"
 class Maker(Protocol):
     """What the outcomes of rules ask of the pass: new ops."""
 
-    def make(self, row: OpDef, *operands: Value, **attrs: object) -> Value: ...
-    def number(self, number: Constant, to: DType) -> Value: ...
+    def make(self, row: OpDef, *operands: Value, **attrs: object) -> Value:
+        """The value of a new op of a row, which is simplified in turn; IRError if the operands do not fit it."""
+
+    def number(self, number: Constant, to: DType) -> Value:
+        """The value of a new constant."""
 
 
 Matched = tuple[Value, ...]
@@ -31,7 +34,7 @@ Pattern = Callable[[Maker, Op], "Matched | None"]
 Outcome = Callable[[Maker, Op, Matched], "Value | None"]
 Number = Callable[[DType], Constant]
 Row = tuple[tuple[OpDef, ...], tuple[DType, ...], Pattern, Outcome, str]
-"""Names of ops, separated by spaces; types of their last operand; pattern, outcome and license of the rule for them."""
+"""Rows of ops; types of their last operand; pattern, outcome and license of the rule for them."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +55,27 @@ def same_bits(a: Constant, b: Constant) -> bool:
 
 
 def zero(to: DType) -> Constant:
+    """0; of floats the positive one, as patterns compare bits."""
     return to(0)  # type: ignore[no-any-return]
 
 
 def one(to: DType) -> Constant:
+    """1."""
     return to(1)  # type: ignore[no-any-return]
 
 
 def two(to: DType) -> Constant:
+    """2."""
     return to(2)  # type: ignore[no-any-return]
 
 
 def minus_one(to: DType) -> Constant:
+    """-1, which has all bits set in an integer type."""
     return to(-1)  # type: ignore[no-any-return]
 
 
 def minus_zero(to: DType) -> Constant:
+    """The negative zero of a float type."""
     return -0.0
 
 
@@ -77,18 +85,22 @@ def ones(to: DType) -> Constant:
 
 
 def least(to: DType) -> Constant:
+    """The smallest number of an integer type; of u1, false."""
     return bool(to.min) if to.is_bool else to.min
 
 
 def greatest(to: DType) -> Constant:
+    """The largest number of an integer type; of u1, true."""
     return bool(to.max) if to.is_bool else to.max
 
 
 def true(to: DType) -> Constant:
+    """The truth value, for rules of comparisons, whose results are u1."""
     return True
 
 
 def false(to: DType) -> Constant:
+    """The other truth value."""
     return False
 
 

@@ -30,6 +30,7 @@ class Segment:
 
     @property
     def kind(self) -> str:
+        """The kind of task that it becomes: "parallel" or "serial"."""
         return "parallel" if self.parallel else "serial"
 
     def walk(self) -> Iterator[Op]:

@@ -343,6 +343,7 @@ class Runner:
         self.calls: dict[str, int] = {}
 
     def answer(self, request: Record) -> Record:
+        """The reply to a request: its row is prepared the first time, then measured as the request's kind says."""
         row = request["row"]
         if row == "about":
             return self.about()
@@ -366,6 +367,7 @@ class Runner:
         self.qd.init = lambda arch=None, **options: init(**{**options, **own})
 
     def about(self) -> Record:
+        """Which implementation this is: its name, its version and Python's."""
         version = self.qd.__version__
         text = version if isinstance(version, str) else ".".join(map(str, version))
         return {"name": self.name, "version": text, "python": platform.python_version()}
