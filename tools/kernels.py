@@ -49,8 +49,8 @@ def dump(target: str, stages: tuple[str, ...], arguments: str | None) -> None:
     Without KERNEL, every kernel at module level is shown. `--stage msl` is the Metal Shading Language, on any machine.
     """
     out = console()
-    for name, kernel, given in _asked(target, arguments):
-        texts: dict[str, str] = kernel.stages(*given)
+    for name, kernel, args in _asked(target, arguments):
+        texts: dict[str, str] = kernel.stages(*args)
         for stage in inspection.SOURCES.keys() & set(stages) - texts.keys():
             texts[stage] = inspection.translated(texts["tasks"], stage)
         unknown = [stage for stage in stages if stage not in texts]
@@ -72,8 +72,8 @@ def explain(target: str, arguments: str | None) -> None:
     The program runs first, because what a kernel captures is known only then; its own output goes to standard error.
     """
     out = console()
-    for name, kernel, given in _asked(target, arguments):
-        _section(out, name, kernel.explain(*given))
+    for name, kernel, args in _asked(target, arguments):
+        _section(out, name, kernel.explain(*args))
 
 
 def _asked(target: str, arguments: str | None) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:

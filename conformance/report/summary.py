@@ -100,8 +100,8 @@ def explanation(result: Result) -> str:
     gap = result.cell.gap
     if result.unexpected_pass and gap is not None:
         return f"this gap passes; remove it: {gap.covers!r} ({gap.reason})"
-    known = f"known gap: {gap.reason}" if label(result) == "gap" and gap is not None else ""
-    return "\n".join(part for part in (known, result.message) if part)
+    excuse = f"known gap: {gap.reason}" if label(result) == "gap" and gap is not None else ""
+    return "\n".join(part for part in (excuse, result.message) if part)
 
 
 def record(report: Report) -> Record:

@@ -100,9 +100,9 @@ class Strides:
     def _combine(self, op: Op) -> Evolution | None:
         if any(v.dtype.kind not in "iu" for v in (*op.operands, op.result)):
             return None
-        known = [self._of(v) for v in op.operands]
+        evolutions = [self._of(v) for v in op.operands]
         dtype = op.result.dtype
-        match op.opdef, known:
+        match op.opdef, evolutions:
             case _, [None, *_] | [_, None]:
                 return None
             case ops.CAST, [Evolution() as a]:
@@ -118,20 +118,20 @@ class Strides:
         return None
 
     def _product(self, op: Op, a: Evolution, b: Evolution) -> Evolution | None:
-        for known, other in ((a, op.operands[1]), (b, op.operands[0])):
+        for evolution, other in ((a, op.operands[1]), (b, op.operands[0])):
             factor = integer(other)
             if factor is not None:
-                return times(known, factor, op.result.dtype)
+                return times(evolution, factor, op.result.dtype)
         return None
 
     def distinct(self, indices: Sequence[Value]) -> bool:
         """Whether different iterations always access different elements: each index of the loop is one of the access's,
         moved by what is the same in all iterations, and perhaps negated.
         """
-        known = [(index.dtype, self._of(index)) for index in indices]
+        evolutions = [(index.dtype, self._of(index)) for index in indices]
         alone = {
             k
-            for dtype, evolution in known
+            for dtype, evolution in evolutions
             if evolution is not None and len(evolution.factors) == 1 and evolution.linear_as_index(dtype)
             for k, factor in evolution.factors.items()
             if abs(factor) == 1

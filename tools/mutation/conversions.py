@@ -130,8 +130,8 @@ def _casts() -> dict[str, Callable[[DType, Array], Array]]:
 
 
 def _wrapped(to: DType, a: Array) -> Array:
-    whole = np.trunc(np.nan_to_num(a.astype(np.float64), posinf=0, neginf=0))
-    return np.fmod(whole, 2.0**63).astype(np.int64).astype(to.numpy)
+    integral = np.trunc(np.nan_to_num(a.astype(np.float64), posinf=0, neginf=0))
+    return np.fmod(integral, 2.0**63).astype(np.int64).astype(to.numpy)
 
 
 def _saturated(to: DType, a: Array) -> Array:

@@ -175,7 +175,7 @@ class Written:
     @property
     def memory(self) -> dict[str, Remembered | None]:
         """What it read, as far as it is still there: memory by the names of places."""
-        return {name: known() for name, known in self._memory.items()}
+        return {name: reference() for name, reference in self._memory.items()}
 
 
 class History:

@@ -150,7 +150,7 @@ class _Collecting:
     def task(self) -> Task:
         """The task."""
         b = self.b
-        whole = b.region
+        outer = b.region
         b.region.ops += [clone_op(op, self.common) for op in self.header]
         bounds = [self.common.get(v, v) for v in self.loop.operands]
         self.bounds = list(zip(bounds[::2], bounds[1::2], strict=True))
@@ -166,7 +166,7 @@ class _Collecting:
             b.yield_()
         b.parallel_for(hull, elements)
         b.return_()
-        return replace(self.source, name=f"{self.source.name}.gathered", body=whole)
+        return replace(self.source, name=f"{self.source.name}.gathered", body=outer)
 
     def _element(self, indices: Sequence[Value]) -> None:
         """All that is collected at one position."""
@@ -291,9 +291,9 @@ class _Slice:
             self.sums, side = dict(before), Region()
             with self.b.into(side):
                 self.run(region, renamed)
-                given = [region.terminator.operands[number] for number in wanted]
+                yielded = [region.terminator.operands[number] for number in wanted]
                 sums = [value for target in touched for value in self.sums[target]]
-                self.b.yield_(*(renamed.get(v, v) for v in given), *sums)
+                self.b.yield_(*(renamed.get(v, v) for v in yielded), *sums)
             sides.append(side)
         condition = renamed.get(op.operands[0], op.operands[0])
         with self.b.at(op.loc):

@@ -254,9 +254,9 @@ class Iteration:
 class UserGradient:
     """The gradient of a user's kernel, of which there has been a call."""
 
-    def __init__(self, kernel: Any, given: tuple[Any, ...]) -> None:
-        self.gradient, self.given = kernel.grad, given
-        kernel(*given)
+    def __init__(self, kernel: Any, args: tuple[Any, ...]) -> None:
+        self.gradient, self.given = kernel.grad, args
+        kernel(*args)
 
     def __call__(self) -> None:
         self.gradient(*self.given)
