@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from adstack.backends.shared.thread_code import Machine
 from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
@@ -13,7 +14,6 @@ from adstack.ir.types import DType, i64
 
 from .frame import TaskFrame
 from .library import Library
-from .machine import Machine
 from .rows import Rows
 from .scalars import emit
 from .spelling import literal
@@ -67,7 +67,7 @@ class RegionEmitter:
         self.arrays: dict[Value, str] = {}
         self.gathered: dict[Op, Partial] = {}
         self.own: set[Op] = set()
-        self.machines: dict[Value, Machine] = {}
+        self.machines: dict[Value, Machine[str, str]] = {}
         self.sites: dict[Value, int] = {}
         self._texts: dict[Value, str] = {}
         self._numbers: dict[Value, int] = {}

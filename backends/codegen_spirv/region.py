@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from adstack.backends.shared.thread_code import Machine
 from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
@@ -14,7 +15,6 @@ from adstack.ir.types import DType, i64
 from .assembly.code import Code, Num
 from .assembly.module import Module
 from .frame import TaskFrame
-from .machine import Machine
 from .memory import Address
 from .rows import Rows
 from .scalars.emitters import emit
@@ -71,7 +71,7 @@ class RegionEmitter:
         self.gathered: dict[Op, Partial] = {}
         self.own: set[Op] = set()
         self.joined: set[Op] = set()
-        self.machines: dict[Value, Machine] = {}
+        self.machines: dict[Value, Machine[Num, int]] = {}
         self.sites: dict[Value, int] = {}
         self.checked: dict[tuple[int, int, Value], bool] = {}
         self.slots: dict[tuple[int, int, Value], Address] = {}
