@@ -339,8 +339,7 @@ class Runner:
     def __init__(self, module: str, arch: str) -> None:
         self.name, self.arch = module, arch
         self.qd = importlib.import_module(module)
-        self.ready: dict[str, Work] = {}
-        self.calls: dict[str, int] = {}
+        self.ready, self.calls = dict[str, Work](), dict[str, int]()
 
     def answer(self, request: Record) -> Record:
         """The reply to a request: its row is prepared the first time, then measured as the request's kind says."""
@@ -356,8 +355,7 @@ class Runner:
             self.calls[row] = request["calls"] or (1 if cold else enough(self.ready[row], self.qd.sync))
             if not cold:
                 timed(self.ready[row], self.qd.sync, self.calls[row])
-        work = self.ready[row]
-        times = timed(work, self.qd.sync, self.calls[row])
+        times = timed(work := self.ready[row], self.qd.sync, self.calls[row])
         return {**times, "outcome": work.outcome()} if cold and isinstance(work, (Iteration, UserGradient)) else times
 
     def start(self, cache: str) -> None:
