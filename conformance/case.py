@@ -164,6 +164,7 @@ class Variant:
 
     @property
     def suffix(self) -> str:
+        """What the id of the variant has behind that of its case, like `:f32,17`; empty without parameters."""
         values = [str(value).replace(" ", "-") for _, value in (*self.dtypes, *self.params)]
         return ":" + ",".join(values) if values else ""
 

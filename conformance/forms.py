@@ -99,12 +99,12 @@ class Loop:
         kernel, takes_count = _MAKERS[self.form](self, step)
         # the same in every mode and type: the starting values are, and `exact` knows nothing but what it is given
         assert exact.__closure__ is None
-        known = exact.__code__, self.trips, str(self.starts), str(self.constants)
+        key = exact.__code__, self.trips, str(self.starts), str(self.constants)
 
         def plain(x: object, c: object) -> list[Data]:
-            if known not in _KNOWN:
-                _KNOWN[known] = [self._exactly(exact, s, c, i) for i, s in enumerate(x)]
-            return _KNOWN[known]
+            if key not in _KNOWN:
+                _KNOWN[key] = [self._exactly(exact, s, c, i) for i, s in enumerate(x)]
+            return _KNOWN[key]
 
         memory = {self.x: self.starts, self.c: self.constants}
         args = (self.trips,) if takes_count else ()

@@ -144,8 +144,8 @@ def _pulled(
     which: int, size: int, after: Mapping[Data, list[Number]], weights: Mapping[Data, list[Fraction]]
 ) -> list[Fraction]:
     total = [Fraction(0)] * size
-    for place, given in weights.items():
-        for number, weight in zip(after[place], given, strict=True):
+    for place, of_place in weights.items():
+        for number, weight in zip(after[place], of_place, strict=True):
             for (input_, at), slope in _slopes(number).items():
                 if input_ == which:
                     total[at] += weight * slope

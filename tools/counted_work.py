@@ -53,12 +53,12 @@ def works() -> Iterator[tuple[str, Callable[[], object]]]:
         kernels = importlib.import_module("benchmarks.kernels")
         qd.init(arch="cpu", offline_cache=False, cpu_max_num_threads=1)
         for name in ("recurrence", "many"):
-            kernel, given = getattr(kernels, name)(qd, 16, needs_grad=True)
-            yield f"first call of {name}", partial(kernel, *given)
-            yield f"first gradient of {name}", partial(kernel.grad, *given)
+            kernel, args = getattr(kernels, name)(qd, 16, needs_grad=True)
+            yield f"first call of {name}", partial(kernel, *args)
+            yield f"first gradient of {name}", partial(kernel.grad, *args)
         for name in ("nop", "args"):
-            kernel, given = getattr(kernels, name)(qd)
-            called = _often(kernel, given)
+            kernel, args = getattr(kernels, name)(qd)
+            called = _often(kernel, args)
             called()
             yield f"{CALLS} calls of {name}", called
         tapes = _often(kernels.tape(qd, 100), (), 10)
@@ -66,10 +66,10 @@ def works() -> Iterator[tuple[str, Callable[[], object]]]:
         yield "10 tapes of 100", tapes
 
 
-def _often(kernel: Callable[..., object], given: tuple[object, ...], calls: int = CALLS) -> Callable[[], None]:
+def _often(kernel: Callable[..., object], args: tuple[object, ...], calls: int = CALLS) -> Callable[[], None]:
     def called() -> None:
         for _ in range(calls):
-            kernel(*given)
+            kernel(*args)
 
     return called
 

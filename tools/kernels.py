@@ -51,8 +51,8 @@ def dump(target: str, stages: tuple[str, ...], arguments: str | None) -> None:
     the assembly of AMD's GPUs, on any machine.
     """
     out = console()
-    for name, kernel, given in _asked(target, arguments):
-        texts: dict[str, str] = kernel.stages(*given)
+    for name, kernel, args in _asked(target, arguments):
+        texts: dict[str, str] = kernel.stages(*args)
         for stage in set(stages) - texts.keys():
             if stage.partition(":")[0] in inspection.SOURCES:
                 texts[stage] = inspection.translated(texts["tasks"], stage)
@@ -75,8 +75,8 @@ def explain(target: str, arguments: str | None) -> None:
     The program runs first, because what a kernel captures is known only then; its own output goes to standard error.
     """
     out = console()
-    for name, kernel, given in _asked(target, arguments):
-        _section(out, name, kernel.explain(*given))
+    for name, kernel, args in _asked(target, arguments):
+        _section(out, name, kernel.explain(*args))
 
 
 def _asked(target: str, arguments: str | None) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:

@@ -49,17 +49,17 @@ def locate(case: str, backend: str, mode: str | None, seed: int) -> None:
     out, departed = console(), False
     for entry in entries:
         for one in [mode] if mode else entry.case.modes:
-            found = located(entry, backend, one, seed, CASES)
-            departed = departed or bool(found)
-            out.print(f"{entry.id}, {one}: {_told(found)}", markup=False, highlight=False, soft_wrap=True)
+            departures = located(entry, backend, one, seed, CASES)
+            departed = departed or bool(departures)
+            out.print(f"{entry.id}, {one}: {_told(departures)}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(1 if departed else 0)
 
 
-def _told(found: list[Departure]) -> str:
-    if not found:
+def _told(departures: list[Departure]) -> str:
+    if not departures:
         return "no departure"
-    more = f", of {len(found)} launches that depart" if len(found) > 1 else ""
-    return f"first departure{more}\n  {found[0]}"
+    more = f", of {len(departures)} launches that depart" if len(departures) > 1 else ""
+    return f"first departure{more}\n  {departures[0]}"
 
 
 def located(entry: Entry, backend: str, mode: str, seed: int = 0, root: Path = CASES) -> list[Departure]:

@@ -125,8 +125,8 @@ def page() -> str:
 def section(row: Mistake, message: str) -> str:
     """The part of the page about one mistake, with the message that came of it."""
     program = f"```text\n{row.program}\n```\n"
-    told = f"```text\n{message}\n```" if message else "Nothing is said." if row.grade == "silent" else "It works."
-    return f"\n## {row.title}: {row.grade}\n\n{program}\n{told}\n"
+    outcome = f"```text\n{message}\n```" if message else "Nothing is said." if row.grade == "silent" else "It works."
+    return f"\n## {row.title}: {row.grade}\n\n{program}\n{outcome}\n"
 
 
 def main(arguments: list[str]) -> None:

@@ -47,13 +47,13 @@ def imported(source: str, package: str) -> Iterator[str]:
             yield from (f"{stem}.{alias.name}" for alias in node.names)
 
 
-def room_of(name: str, known: Mapping[str, Path]) -> str | None:
+def room_of(name: str, folders: Mapping[str, Path]) -> str | None:
     """The room in which a dotted name lives; None for what is of others, and for modules that stand in no room."""
     parts = name.split(".")
     if parts[0] != PUBLIC:
         return None
     for length in (3, 2):
-        if ".".join(parts[:length]) in known:
+        if ".".join(parts[:length]) in folders:
             return ".".join(parts[:length])
     is_module = parts[1:] and (parts[1] in BESIDE_REFERENCE or (ROOT / "reference" / f"{parts[1]}.py").is_file())
     return None if is_module else PUBLIC
@@ -61,15 +61,15 @@ def room_of(name: str, known: Mapping[str, Path]) -> str | None:
 
 def arrows() -> Arrows:
     """For each room those that it imports."""
-    known = rooms()
-    imports: dict[str, set[str]] = {name: set() for name in (PUBLIC, *known)}
-    for name, folder in known.items():
+    folders = rooms()
+    imports: dict[str, set[str]] = {name: set() for name in (PUBLIC, *folders)}
+    for name, folder in folders.items():
         for path in folder.rglob("*.py"):
             if ROOT / "conformance" / "tests" not in path.parents:
                 package = ".".join([name, *path.parent.relative_to(folder).parts])
-                imports[name].update(filter(None, (room_of(n, known) for n in imported(path.read_text(), package))))
+                imports[name].update(filter(None, (room_of(n, folders) for n in imported(path.read_text(), package))))
     public = (ROOT / "reference" / "__init__.py").read_text()
-    imports[PUBLIC].update(filter(None, (room_of(name, known) for name in imported(public, PUBLIC))))
+    imports[PUBLIC].update(filter(None, (room_of(name, folders) for name in imported(public, PUBLIC))))
     return {name: frozenset(to - {name}) for name, to in imports.items()}
 
 

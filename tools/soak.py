@@ -118,9 +118,9 @@ def main(calls: int, arch: str) -> None:
         growth = [f"{(b.resident - a.resident) / 1024:+.0f} KiB" for a, b in ((before, half), (half, after))]
         problem = verdict(half, after)
         failed = failed or bool(problem)
-        told = f"{calls} calls {name}: {each * 1e6:.2f} us each, memory {growth[0]} then {growth[1]}, blocks "
+        line = f"{calls} calls {name}: {each * 1e6:.2f} us each, memory {growth[0]} then {growth[1]}, blocks "
         click.echo(
-            f"{told}{half.blocks - before.blocks:+d} then {after.blocks - half.blocks:+d}{problem and ': ' + problem}"
+            f"{line}{half.blocks - before.blocks:+d} then {after.blocks - half.blocks:+d}{problem and ': ' + problem}"
         )
     sys.exit(1 if failed else 0)
 

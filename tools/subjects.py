@@ -101,9 +101,9 @@ def _called(name: str, arch: str) -> str:
 
 def _of(word: str, pythons: Mapping[str, str]) -> list[Subject]:
     name, version, arches = _parts(word)
-    known = [*PEERS, *(point.name for point in metadata.entry_points(group=GROUP))]
-    if version is None and name not in known and name not in pythons:
-        raise click.BadParameter(f"{name!r}; there are {', '.join(known)}, and NAME==VERSION", param_hint="--subject")
+    peers = [*PEERS, *(point.name for point in metadata.entry_points(group=GROUP))]
+    if version is None and name not in peers and name not in pythons:
+        raise click.BadParameter(f"{name!r}; there are {', '.join(peers)}, and NAME==VERSION", param_hint="--subject")
     if version is not None:
         pythons = {**pythons, name: _environment(name, version)}
     return [peer_subject(_called(name, arch), pythons) for arch in arches]

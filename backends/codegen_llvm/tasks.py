@@ -315,7 +315,15 @@ class _TaskEmitter:
         places = {op.attrs["place"].name for op in self.task.body.walk() if "place" in op.attrs}
         pointers = {name: self._address(w, slot) for name, slot in context.pointers.items() if name in places}
         extents = {key: _slot(w, slot, "i64") for key, slot in context.extents.items() if key[0] in places}
-        e.task = TaskFrame(self.task.name, self.debug, parallel, pointers, extents, self.out.sites, section)
+        e.task = TaskFrame(
+            name=self.task.name,
+            debug=self.debug,
+            parallel=parallel,
+            pointers=pointers,
+            extents=extents,
+            sites=self.out.sites,
+            section=section,
+        )
         e.target, e.task.space = self.target, self.target.space
         e.task.array_limit, e.task.in_bounds = self.target.array_bytes, self.in_bounds
         if self.target.invariant_loads and parallel:

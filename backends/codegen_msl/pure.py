@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from adstack.ir.ops import TABLE
 from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Op
 
@@ -26,8 +25,8 @@ def _const(e: RegionEmitter, op: Op) -> None:
 def _pure(e: RegionEmitter, op: Op) -> None:
     """A scalar operation, in debug mode behind a check of its operands."""
     check_trap(e, op)
-    e.place(op.result, emit(op.name, op.result.dtype, e.all(op.operands), [v.dtype for v in op.operands]))
+    e.place(op.result, emit(op.opdef, op.result.dtype, e.all(op.operands), [v.dtype for v in op.operands]))
 
 
-for _name in EMITTERS:
-    handles(TABLE[_name])(_pure)
+for _row in EMITTERS:
+    handles(_row)(_pure)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from adstack.backends.shared.thread_code import Machine
 from adstack.ir.opdef import OpDef
+from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
 
 from .frame import TaskFrame
 from .library import Library
-from .machine import Machine
 from .rows import Rows
 from .scalars import emit
 from .spelling import literal
@@ -66,7 +67,7 @@ class RegionEmitter:
         self.arrays: dict[Value, str] = {}
         self.gathered: dict[Op, Partial] = {}
         self.own: set[Op] = set()
-        self.machines: dict[Value, Machine] = {}
+        self.machines: dict[Value, Machine[str, str]] = {}
         self.sites: dict[Value, int] = {}
         self._texts: dict[Value, str] = {}
         self._numbers: dict[Value, int] = {}
@@ -107,9 +108,11 @@ class RegionEmitter:
         self.bind(value, self.w.let(value.dtype, text, value.name))
 
     def get(self, value: Value) -> str:
+        """The expression that stands for a value."""
         return self._texts[value]
 
     def all(self, values: Sequence[Value]) -> list[str]:
+        """The expressions that stand for values, in order."""
         return [self._texts[v] for v in values]
 
     def number(self, value: Value) -> int | None:
@@ -117,6 +120,7 @@ class RegionEmitter:
         return self._numbers.get(value)
 
     def know(self, value: Value, number: int) -> None:
+        """Note which integer a value is, for those who ask `number`."""
         self._numbers[value] = number
 
     def index(self, value: Value) -> str:
@@ -150,6 +154,6 @@ class RegionEmitter:
         """Emit an op: its emitter is registered with `handles`."""
         HANDLERS[op.opdef](self, op)
 
-    def combine(self, name: str, dtype: DType, a: str, b: str) -> str:
-        """Two values combined as the operation of that name does."""
-        return emit(name, dtype, (a, b), (dtype, dtype))
+    def combine(self, kind: str, dtype: DType, a: str, b: str) -> str:
+        """Two values combined as an atomic of that kind combines them, by the row of its name."""
+        return emit(TABLE[kind], dtype, (a, b), (dtype, dtype))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adstack.ir import scalar_ops as ops
+from adstack.ir.opdef import OpDef
 from adstack.ir.types import DType, f32, i32, u32
 
 from .spelling import literal, type_name
@@ -34,9 +36,9 @@ class Site:
 Emitter = Callable[[Site], str]
 
 
-def emit(name: str, to: DType, args: Sequence[str], dtypes: Sequence[DType]) -> str:
+def emit(row: OpDef, to: DType, args: Sequence[str], dtypes: Sequence[DType]) -> str:
     """The text of one pure scalar operation."""
-    return EMITTERS[name](Site(to, tuple(args), tuple(dtypes)))
+    return EMITTERS[row](Site(to, tuple(args), tuple(dtypes)))
 
 
 def _arithmetic(name: str, sign: str) -> Emitter:
@@ -123,42 +125,42 @@ def _cast(s: Site) -> str:
     return f"half(float({x}))" if to.bits == 16 and to.is_float and source.is_integer else f"{type_name(to)}({x})"
 
 
-EMITTERS: Final[dict[str, Emitter]] = {
-    "add": _arithmetic("add", "+"),
-    "sub": _arithmetic("sub", "-"),
-    "mul": _arithmetic("mul", "*"),
-    "div": _compare("/"),
-    "floordiv": _integers("floordiv"),
-    "mod": _integers("mod"),
-    "raw_div": _integers("raw_div"),
-    "raw_mod": _integers("raw_mod"),
-    "ipow": _integer_power,
-    "max": _extreme("greatest"),
-    "min": _extreme("least"),
-    "neg": _negate,
-    "abs": _magnitude,
-    "fma": _call("fma"),
-    "sqrt": _call("precise::sqrt"),
-    "floor": _call("floor"),
-    "ceil": _call("ceil"),
-    "trunc": _call("trunc"),
-    "round": _call("round"),
-    "rint": _call("rint"),
-    "and": _bitwise("&"),
-    "or": _bitwise("|"),
-    "xor": _bitwise("^"),
-    "not": _not,
-    "shl": _call("shl"),
-    "shr": _call("shr"),
-    "popcnt": lambda s: f"int(popcount({s.args[0]}))",
-    "clz": lambda s: f"int(clz({s.args[0]}))",
-    "eq": _compare("=="),
-    "ne": _compare("!="),
-    "lt": _compare("<"),
-    "le": _compare("<="),
-    "gt": _compare(">"),
-    "ge": _compare(">="),
-    "select": lambda s: f"{s.args[0]} ? {s.args[1]} : {s.args[2]}",
-    "cast": _cast,
-    "bitcast": lambda s: f"as_type<{type_name(s.to)}>({s.args[0]})",
+EMITTERS: Final[dict[OpDef, Emitter]] = {
+    ops.ADD: _arithmetic("add", "+"),
+    ops.SUB: _arithmetic("sub", "-"),
+    ops.MUL: _arithmetic("mul", "*"),
+    ops.DIV: _compare("/"),
+    ops.FLOORDIV: _integers("floordiv"),
+    ops.MOD: _integers("mod"),
+    ops.RAW_DIV: _integers("raw_div"),
+    ops.RAW_MOD: _integers("raw_mod"),
+    ops.IPOW: _integer_power,
+    ops.MAX: _extreme("greatest"),
+    ops.MIN: _extreme("least"),
+    ops.NEG: _negate,
+    ops.ABS: _magnitude,
+    ops.FMA: _call("fma"),
+    ops.SQRT: _call("precise::sqrt"),
+    ops.FLOOR: _call("floor"),
+    ops.CEIL: _call("ceil"),
+    ops.TRUNC: _call("trunc"),
+    ops.ROUND: _call("round"),
+    ops.RINT: _call("rint"),
+    ops.AND: _bitwise("&"),
+    ops.OR: _bitwise("|"),
+    ops.XOR: _bitwise("^"),
+    ops.NOT: _not,
+    ops.SHL: _call("shl"),
+    ops.SHR: _call("shr"),
+    ops.POPCNT: lambda s: f"int(popcount({s.args[0]}))",
+    ops.CLZ: lambda s: f"int(clz({s.args[0]}))",
+    ops.EQ: _compare("=="),
+    ops.NE: _compare("!="),
+    ops.LT: _compare("<"),
+    ops.LE: _compare("<="),
+    ops.GT: _compare(">"),
+    ops.GE: _compare(">="),
+    ops.SELECT: lambda s: f"{s.args[0]} ? {s.args[1]} : {s.args[2]}",
+    ops.CAST: _cast,
+    ops.BITCAST: lambda s: f"as_type<{type_name(s.to)}>({s.args[0]})",
 }

@@ -7,6 +7,7 @@ of stacks whose capacity only the thread knows: there are so many, and a thread 
 from __future__ import annotations
 
 from adstack.backends.shared.sites import Site
+from adstack.backends.shared.thread_code import Machine, slots_of
 from adstack.ir.ops import (
     STACK_ACC_ADJOINT,
     STACK_ALLOCA,
@@ -22,15 +23,10 @@ from adstack.ir.structure import Op
 from adstack.ir.types import DType, StackType, i64
 
 from .checks import refuse
-from .machine import Machine
 from .region import RegionEmitter, handles
 from .spelling import literal, type_name
 
 __all__: list[str] = []
-
-_MOST_SLOTS = 4096
-_SLOTS = 64
-"""Of a machine, and of one whose capacity is not known when compiling: devices have little memory for each thread."""
 
 
 @handles(STACK_ALLOCA)
@@ -55,7 +51,7 @@ def _claim(e: RegionEmitter, op: Op) -> None:
 
 def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
     w, constant = e.w, e.number(op.operands[0])
-    slots = _SLOTS if constant is None else min(max(constant, 1), _MOST_SLOTS)
+    slots = slots_of(constant)
     capacity = (
         literal(max(constant, 0), i64)
         if constant is not None
@@ -72,7 +68,7 @@ def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
 # ---- the machine
 
 
-def _top(stack: Machine) -> str:
+def _top(stack: Machine[str, str]) -> str:
     """The number of slot max(min(count, capacity), 1) - 1."""
     return f"max(min({stack.count}, {stack.capacity}), 1l) - 1"
 
@@ -166,5 +162,5 @@ def _put_in_machine(e: RegionEmitter, op: Op) -> None:
         _overflow(e, machine.site, machine.capacity, f"{index} + 1")
 
 
-def _clamped(machine: Machine, index: str) -> str:
+def _clamped(machine: Machine[str, str], index: str) -> str:
     return f"min(ulong({index}), ulong(max({machine.capacity}, 1l) - 1))"

@@ -132,14 +132,17 @@ class ByAddress:
     buffers: tuple[str, ...] = ()
 
     def of(self, buffer: str, number: Num) -> Address:
+        """An address in memory, in 64 bits; whose it is does not matter."""
         return Address(number.resize(u64), self)
 
     def pointer(self, number: Num, dtype: DType) -> int:
+        """The pointer to an element at an address in bytes."""
         c = number.c
         to = c.m.pointer(Storage.PhysicalStorageBuffer, c.m.type(dtype))
         return c.raw(Op.ConvertUToPtr, to, number.id)
 
     def access(self, dtype: DType) -> tuple[int, ...]:
+        """The operands of a load or store that say how far the element is aligned, in bytes."""
         return _ALIGNED, dtype.size
 
 
@@ -153,9 +156,11 @@ class ByBinding:
 
     @property
     def buffers(self) -> tuple[str, ...]:
+        """The buffers that have been asked for, in the order of the numbers of their bindings."""
         return tuple(self._spaces)
 
     def of(self, buffer: str, number: Num) -> Address:
+        """An offset into a buffer, in 32 bits; a buffer gets the next binding when it is first asked for."""
         if buffer not in self._spaces:
             self._spaces[buffer] = _Buffer(len(self._spaces))
         return Address(number.resize(u32), self._spaces[buffer])

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from adstack.backends.shared.thread_code import Machine
 from adstack.ir.opdef import OpDef
+from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
 
 from .assembly.code import Code, Num
 from .assembly.module import Module
 from .frame import TaskFrame
-from .machine import Machine
 from .memory import Address
 from .rows import Rows
 from .scalars.emitters import emit
@@ -70,7 +71,7 @@ class RegionEmitter:
         self.gathered: dict[Op, Partial] = {}
         self.own: set[Op] = set()
         self.joined: set[Op] = set()
-        self.machines: dict[Value, Machine] = {}
+        self.machines: dict[Value, Machine[Num, int]] = {}
         self.sites: dict[Value, int] = {}
         self.checked: dict[tuple[int, int, Value], bool] = {}
         self.slots: dict[tuple[int, int, Value], Address] = {}
@@ -83,6 +84,7 @@ class RegionEmitter:
 
     @property
     def m(self) -> Module:
+        """The module that the code is part of."""
         return self.c.m
 
     @property
@@ -104,9 +106,11 @@ class RegionEmitter:
         self._ids[value] = Num(self.c, value.dtype, number.id)
 
     def get(self, value: Value) -> Num:
+        """What an IR value is in the module."""
         return self._ids[value]
 
     def all(self, values: Sequence[Value]) -> list[Num]:
+        """What IR values are in the module, in order."""
         return [self._ids[v] for v in values]
 
     def number(self, value: Value) -> int | None:
@@ -114,6 +118,7 @@ class RegionEmitter:
         return self._numbers.get(value)
 
     def know(self, value: Value, number: int) -> None:
+        """Note which integer a value is, for those who ask `number`."""
         self._numbers[value] = number
 
     def index(self, value: Value) -> Num:
@@ -150,6 +155,6 @@ class RegionEmitter:
         """Emit an op: its emitter is registered with `handles`."""
         HANDLERS[op.opdef](self, op)
 
-    def combine(self, name: str, dtype: DType, a: Num, b: Num) -> Num:
-        """Two numbers combined as the operation of that name does."""
-        return emit(name, dtype, (a, b))
+    def combine(self, kind: str, dtype: DType, a: Num, b: Num) -> Num:
+        """Two numbers combined as an atomic of that kind combines them, by the row of its name."""
+        return emit(TABLE[kind], dtype, (a, b))

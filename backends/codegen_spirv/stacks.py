@@ -7,6 +7,7 @@ of stacks whose capacity only the thread knows: there are so many, and a thread 
 from __future__ import annotations
 
 from adstack.backends.shared.sites import Site
+from adstack.backends.shared.thread_code import Machine, slots_of
 from adstack.ir.ops import (
     STACK_ACC_ADJOINT,
     STACK_ALLOCA,
@@ -25,15 +26,10 @@ from .assembly.code import Num
 from .assembly.opcodes import Op as Spv
 from .assembly.opcodes import Storage
 from .checks import DEVICE, RELAXED, refuse
-from .machine import Machine
 from .memory import Address
 from .region import RegionEmitter, handles
 
 __all__ = ["overflowed"]
-
-_MOST_SLOTS = 4096
-_SLOTS = 64
-"""Of a machine, and of one whose capacity is not known when compiling: drivers have little memory for each thread."""
 
 
 @handles(STACK_ALLOCA)
@@ -58,7 +54,7 @@ def _claim(e: RegionEmitter, op: Op) -> None:
 
 def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
     m, c, constant = e.m, e.c, e.number(op.operands[0])
-    slots = _SLOTS if constant is None else min(max(constant, 1), _MOST_SLOTS)
+    slots = slots_of(constant)
     wanted = e.index(op.operands[0])
     capacity = c.const(max(constant, 0), i64) if constant is not None else (wanted > 0).choose(wanted, 0)
     if constant is None or constant > slots:
@@ -73,16 +69,16 @@ def _make(e: RegionEmitter, op: Op, dtype: DType, site: int) -> None:
 # ---- the machine
 
 
-def _count(e: RegionEmitter, stack: Machine) -> Num:
+def _count(e: RegionEmitter, stack: Machine[Num, int]) -> Num:
     return e.c.let(Spv.Load, i64, stack.count)
 
 
-def _at(e: RegionEmitter, stack: Machine, array: int, index: Num) -> int:
+def _at(e: RegionEmitter, stack: Machine[Num, int], array: int, index: Num) -> int:
     pointer = e.m.pointer(Storage.Function, e.m.type(stack.dtype))
     return e.c.raw(Spv.AccessChain, pointer, array, index.id)
 
 
-def _top(e: RegionEmitter, stack: Machine, array: int) -> int:
+def _top(e: RegionEmitter, stack: Machine[Num, int], array: int) -> int:
     """A pointer to slot max(min(count, capacity), 1) - 1."""
     count = _count(e, stack)
     held = (count < stack.capacity).choose(count, stack.capacity)
@@ -200,7 +196,7 @@ def _put_in_machine(e: RegionEmitter, op: Op) -> None:
     c.when(~inside, lambda: overflowed(e, machine.site, machine.capacity, wanted))
 
 
-def _clamped(e: RegionEmitter, machine: Machine, index: Num) -> Num:
+def _clamped(e: RegionEmitter, machine: Machine[Num, int], index: Num) -> Num:
     last = (machine.capacity > 1).choose(machine.capacity - 1, 0)
     return (index.signed(u64) < last.signed(u64)).choose(index, last)
 

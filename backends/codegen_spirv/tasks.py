@@ -19,7 +19,7 @@ from adstack.analysis.manager import Analyses
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.sites import Site
 from adstack.backends.shared.ways import alone
-from adstack.ir.ops import CALL, RANDOM, STACK_ALLOCA
+from adstack.ir.ops import CALL, PRINT, RANDOM, STACK_ALLOCA
 from adstack.ir.structure import Op, Program, Task
 from adstack.ir.types import DType, i64, u32, u64
 
@@ -237,12 +237,12 @@ class _TaskEmitter:
 
     def _own(self) -> Sequence[str]:
         """Which of the runtime's words the task needs."""
-        names = {op.name for op in self.task.body.walk()}
+        rows = {op.opdef for op in self.task.body.walk()}
         guarded = any("guarded" in op.attrs for op in self.task.body.walk())
         wanted = ["errors"] if self._ends_early or guarded else []
-        wanted += ["overflow"] if "stack.alloca" in names else []
-        wanted += ["print"] if "print" in names else []
-        wanted += ["seed", "launch"] if "random" in names else []
+        wanted += ["overflow"] if STACK_ALLOCA in rows else []
+        wanted += ["print"] if PRINT in rows else []
+        wanted += ["seed", "launch"] if RANDOM in rows else []
         return wanted
 
     def _threads(self) -> tuple[Num, Num]:

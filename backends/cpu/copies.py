@@ -14,7 +14,7 @@ from adstack.backends.codegen_llvm.memory.atomics import identity
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.codegen_llvm.text.scalar_ops import emit
 from adstack.backends.codegen_llvm.text.writer import Writer, scalar_type
-from adstack.ir.ops import SERIAL_LOOPS
+from adstack.ir.ops import SERIAL_LOOPS, TABLE
 from adstack.ir.structure import Place, Region, Task
 
 from .sharing import APART, BYTES, COPIES, TOTAL, Share, updates_of
@@ -214,7 +214,7 @@ class Copies(Share):
         w.label(word)
         target, copy = (w.let(f"getelementptr {ty}, ptr {p}, i64 %{word}.at") for p in pointers)
         a, b = (w.let(f"load {ty}, ptr {p}, align {dtype.size}") for p in (target, copy))
-        total = emit(w, lanes, self.kinds[place], dtype, (dtype, dtype), (a, b))
+        total = emit(w, lanes, TABLE[self.kinds[place]], dtype, (dtype, dtype), (a, b))
         w.do(f"store {ty} {total}, ptr {target}, align {dtype.size}")
         w.do(f"%{word}.next = add i64 %{word}.at, 1")
         w.do(f"br label %{word}s")

@@ -64,6 +64,7 @@ class Share:
         return self.definitions
 
     def share(self, own: str) -> None:
+        """Write the body of `share`, which hands the task out to threads: what the subclass is for."""
         raise NotImplementedError
 
     # ---- pieces of code
@@ -98,6 +99,7 @@ class Share:
         self.w.do(f"br i1 {condition}, label %{yes}, label %{no}")
 
     def call(self, function: str, own: str, total: str, least: str, seats: str) -> str:
+        """Have the pool run a function for each piece of work; gives what `%parallel` returns, an i32."""
         return self.w.let(f'call i32 %parallel(ptr @"{function}", ptr {own}, i64 {total}, i64 {least}, i64 {seats})')
 
     def i64(self, word: str, a: str | int, b: str | int) -> str:

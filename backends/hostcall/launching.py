@@ -39,6 +39,10 @@ class NewBuiltin(Protocol):
 
 
 class Method(ctypes.Structure):
+    """CPython's `PyMethodDef`: what a builtin is called, the address of its code, how it takes arguments, its
+    docstring.
+    """
+
     _fields_ = (
         ("name", ctypes.c_char_p),
         ("function", ctypes.c_void_p),

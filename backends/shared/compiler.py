@@ -99,8 +99,8 @@ def _manager(passes: tuple[str, ...]) -> llvm.ModulePassManager:
 def _parsed(text: str) -> llvm.ModuleRef:
     """A module in a context of its own: what LLVM makes for it, constants and types, would stay in the process's.
 
-    Disposing of a module whose context is gone ends the process, and the garbage collector disposes of both in any order
-    where a cycle has led to them. The finalizer's reference keeps a context out of what is collected with its module.
+    Disposing of a module whose context is gone ends the process, and the garbage collector disposes of both in any
+    order where a cycle has led to them. The finalizer's reference keeps the context out of what is collected then.
     """
     context = llvm.create_context()
     module = llvm.parse_assembly(text, context=context)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adstack.ir.opdef import OpDef
 from adstack.ir.ops import SHAPE
-from adstack.ir.scalar_ops import CONST
+from adstack.ir.scalar_ops import ADD, CAST, CONST, FLOORDIV, MAX, MIN, MUL, SUB
 from adstack.ir.structure import Op, Task, Value
 from adstack.ir.types import DType, u64
 
-__all__ = ["RULES", "Extent", "Read", "Step"]
+__all__ = ["READ", "RULES", "Extent", "Read", "Step"]
 
 Read = int | tuple[str, int]
 """A scalar's position, or a place and an axis."""
@@ -24,14 +25,17 @@ def _quotient(a: int, b: int) -> int:
     return a // b if b else 0
 
 
-RULES: Final[dict[str, Callable[..., int]]] = {
-    "cast": lambda a: a,
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "max": max,
-    "min": min,
-    "floordiv": _quotient,
+READ: Final = OpDef("read", reads=True, doc="a scalar argument of the launch, or an extent of a place")
+"""The rule of a step that no op of the header computes; it is no row of the table."""
+
+RULES: Final[dict[OpDef, Callable[..., int]]] = {
+    CAST: lambda a: a,
+    ADD: lambda a, b: a + b,
+    SUB: lambda a, b: a - b,
+    MUL: lambda a, b: a * b,
+    MAX: max,
+    MIN: min,
+    FLOORDIV: _quotient,
 }
 """On integers; what comes out wraps to the step's type."""
 
@@ -41,13 +45,13 @@ class Step:
     """An integer.
 
     Attributes:
-        rule: one of `RULES`; "const"; or "read", of an argument or an extent.
+        rule: a row of `RULES`; CONST; or READ, of an argument or an extent.
         dtype: its type.
         operands: numbers of earlier steps.
         what: the constant, or what is read.
     """
 
-    rule: str
+    rule: OpDef
     dtype: DType
     operands: tuple[int, ...] = ()
     what: Any = None
@@ -60,9 +64,9 @@ class Step:
             scalars: the scalar arguments of the launch.
             shapes: place name -> extents, in the launch.
         """
-        if self.rule == "const":
+        if self.rule is CONST:
             return int(self.what)
-        if self.rule == "read":
+        if self.rule is READ:
             value = scalars[self.what] if isinstance(self.what, int) else shapes[self.what[0]][self.what[1]]
             return self._wrapped(int(value))
         return self._wrapped(RULES[self.rule](*(outputs[k] for k in self.operands)))
@@ -97,7 +101,7 @@ class Extent:
         if len(bounds) != len(loop.operands):
             return cls()
         extent = cls(None, tuple(numbers.steps), tuple(bounds))
-        return extent if any(step.rule == "read" for step in numbers.steps) else cls(extent.count((), {}))
+        return extent if any(step.rule is READ for step in numbers.steps) else cls(extent.count((), {}))
 
     def count(self, scalars: Sequence[object], shapes: Mapping[str, tuple[int, ...]]) -> int | None:
         """The number of iterations with such scalar arguments and shapes; None if only the device can know it."""
@@ -134,20 +138,20 @@ class _Numbers:
         if not dtype.is_integer or dtype is u64:  # machine code counts in 64 bits with a sign
             return None
         if value in self.params:
-            return Step("read", dtype, (), self.params[value])
+            return Step(READ, dtype, (), self.params[value])
         op = self.definitions.get(value)
         if op is None:
             return None
         if op.opdef is CONST:
-            return Step("const", dtype, (), int(op.attrs["value"]))
+            return Step(CONST, dtype, (), int(op.attrs["value"]))
         if op.opdef is SHAPE:
             place, axis = op.attrs["place"], op.attrs["axis"]
             extent = place.shape[axis]
-            return Step("read", dtype, (), (place.name, axis)) if extent is None else Step("const", dtype, (), extent)
+            return Step(READ, dtype, (), (place.name, axis)) if extent is None else Step(CONST, dtype, (), extent)
         return self._by_rule(op, dtype)
 
     def _by_rule(self, op: Op, dtype: DType) -> Step | None:
-        if op.name not in RULES or dtype.is_bool:
+        if op.opdef not in RULES or dtype.is_bool:
             return None
         operands = [number for v in op.operands if (number := self.of(v)) is not None]
-        return Step(op.name, dtype, tuple(operands)) if len(operands) == len(op.operands) else None
+        return Step(op.opdef, dtype, tuple(operands)) if len(operands) == len(op.operands) else None

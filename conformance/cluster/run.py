@@ -38,16 +38,16 @@ def announced(client: Client) -> list[Subject]:
         OtherCodeError: a worker has other sources.
     """
     subjects: dict[str, Subject] = {}
-    for worker, told in client.run(announcement).items():
-        if told is None:
+    for worker, of_worker in client.run(announcement).items():
+        if of_worker is None:
             continue
-        sources, some = told
+        sources, some = of_worker
         if sources != code():
             raise OtherCodeError(f"the worker {worker} has other sources of adstack: install the same version there")
         for subject in some:
-            known = subjects.setdefault(subject.name, subject)
-            devices = dict.fromkeys([*known.device.split(" | "), subject.device])
-            subjects[subject.name] = replace(known, device=" | ".join(devices))
+            merged = subjects.setdefault(subject.name, subject)
+            devices = dict.fromkeys([*merged.device.split(" | "), subject.device])
+            subjects[subject.name] = replace(merged, device=" | ".join(devices))
     return list(subjects.values())
 
 
@@ -84,8 +84,8 @@ def run_on(
     futures = _submitted(client, cells, settings)
     try:
         for future in _completed(client, futures, on_waiting):
-            for (index, cell), told in zip(futures[future], _told(future, futures[future]), strict=True):
-                keep(index, Result(cell, Status(told.pop("status")), **told))
+            for (index, cell), fields in zip(futures[future], _told(future, futures[future]), strict=True):
+                keep(index, Result(cell, Status(fields.pop("status")), **fields))
     finally:
         client.cancel(list(futures))  # type: ignore[no-untyped-call]
     return [results[index] for index in range(len(cells))]
@@ -143,7 +143,7 @@ def _told(future: Future[list[Record]], cells: _Numbered) -> list[Record]:
     from distributed import KilledWorker
 
     try:
-        told: list[Record] = future.result()
+        records: list[Record] = future.result()
     except KilledWorker as lost:
         return [{"status": Status.CRASHED.value, "message": f"workers were lost that ran it: {lost}"} for _ in cells]
-    return told
+    return records

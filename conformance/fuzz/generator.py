@@ -16,7 +16,7 @@ from typing import Any
 from adstack.ir.builder import Builder
 from adstack.ir.opdef import CLASSES, OpDef
 from adstack.ir.ops import ATOMICS, TABLE
-from adstack.ir.scalar_ops import BITCAST, CONST
+from adstack.ir.scalar_ops import BITCAST, CONST, MOD
 from adstack.ir.structure import Kernel, Op, Place, Region, Value
 from adstack.ir.types import ALL, FLOATS, INTS, ArrayType, DType, by_name, i32, u1
 
@@ -53,6 +53,7 @@ class Scope:
 
     @property
     def parallel(self) -> bool:
+        """Whether the code stands in a parallel loop."""
         return self.own_index is not None
 
     def add(self, value: Value) -> Value:
@@ -124,9 +125,9 @@ class Generator:
     def index(self, extent: int | Value, dtype: DType | None = None) -> Value:
         """An index below `extent` (a Value of its own type, or a small number)."""
         if isinstance(extent, Value):
-            return self.b.emit("mod", self.value(extent.dtype), extent)
+            return self.b.emit(MOD, self.value(extent.dtype), extent)
         dtype = dtype or self.random.choice(INTS)
-        return self.b.emit("mod", self.value(dtype), self.b.const(extent, dtype))
+        return self.b.emit(MOD, self.value(dtype), self.b.const(extent, dtype))
 
     def place(self, dtype: DType, rank: int) -> Place:
         """The place of this type and rank; fields and ndarrays by the toss of a coin."""
@@ -207,7 +208,7 @@ class Generator:
         }
         operands = [self.value(types[word] if word in types else by_name(word)) for word in row.signature.inputs]
         attrs = {"to": self.random.choice(self.types)} if "to" in row.attrs else {}
-        self.scope.add(self.b.emit(row.name, *operands, **attrs))
+        self.scope.add(self.b.emit(row, *operands, **attrs))
 
     def _bitcast(self, size: int) -> None:
         source = self.random.choice(self.types)

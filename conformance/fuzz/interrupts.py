@@ -219,8 +219,8 @@ def main(arch: str, count: int, seed: int, file: Path | None) -> None:
                 click.echo(f"interrupt {number}, in {kind}: {wrong}")
     if results is not None:
         results.add(counts)
-    told = ", ".join(f"{counts[kind]} in {kind}" for kind in _KINDS)
-    click.echo(f"{count} interrupts on {arch}: {counts['raised']} raised, {counts['wrong']} wrong; {told}")
+    totals = ", ".join(f"{counts[kind]} in {kind}" for kind in _KINDS)
+    click.echo(f"{count} interrupts on {arch}: {counts['raised']} raised, {counts['wrong']} wrong; {totals}")
     raise SystemExit(bool(counts["wrong"]))
 
 

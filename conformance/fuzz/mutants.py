@@ -105,17 +105,17 @@ def _line_ends(text: str) -> Iterator[int]:
 def _changed(text: str, bodies: list[tuple[int, int]], random: Random) -> tuple[str, tuple[str, ...]] | None:
     """The text after a few edits inside the bodies, and what they were; None if nothing tried is Python."""
     for _ in range(TRIES):
-        changed, told = text, list[str]()
+        changed, edited = text, list[str]()
         for _ in range(random.randint(1, MOST_EDITS)):
             start, end = random.choice(bodies)
             edits, what = _edits(text, start, end, random)
-            if not told:
-                changed, told = _applied(text, edits), [what]
+            if not edited:
+                changed, edited = _applied(text, edits), [what]
             elif random.random() < 0.5:
                 more = _applied(changed, edits) if len(changed) == len(text) else changed
-                changed, told = more, [*told, what] if more != changed else told
+                changed, edited = more, [*edited, what] if more != changed else edited
         if changed != text and _is_python(changed):
-            return changed, tuple(told)
+            return changed, tuple(edited)
     return None
 
 

@@ -59,10 +59,12 @@ class NaiveStack:
 
     @property
     def top(self) -> list[Array]:
+        """The slot at the top, [primal, adjoint]: the last slot if the stack has run over, slot 0 if it is empty."""
         depth = max(min(self.count, len(self.slots)), 1)
         return self.slots[depth - 1] if self.slots else [self.zero, self.zero]
 
     def push(self, value: Array) -> None:
+        """Put a primal on the stack, with the adjoint 0; beyond the capacity only the count rises."""
         if self.count < len(self.slots):
             self.slots[self.count] = [value, self.zero]
         self.count += 1

@@ -26,6 +26,7 @@ from random import Random
 import numpy as np
 
 from adstack.ir.builder import Builder
+from adstack.ir.scalar_ops import EQ, LT, MOD, NE, SIN, TANH
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import Array, DType, f32, f64, i32, u1
 from adstack.ir.verify.verifier import verify
@@ -175,7 +176,7 @@ class SmoothGenerator:
         """An integer from 0 up to `extent`."""
         if not self.scope.ints or self.random.random() < 0.2:
             return self.b.const(self.random.randrange(extent), i32)
-        return self.b.emit("mod", self.random.choice(self.scope.ints), self.b.const(extent, i32))
+        return self.b.emit(MOD, self.random.choice(self.scope.ints), self.b.const(extent, i32))
 
     def keep(self, value: Value) -> Value:
         """A float that later steps may use; the oldest goes."""
@@ -191,7 +192,7 @@ class SmoothGenerator:
         """Of an integer, or of a float if allowed."""
         if self.value_conditions and self.random.random() < 0.5:
             return self.b.lt(self.real(), self.number(self.random.uniform(-1, 1)))
-        test = self.random.choice(("eq", "lt", "ne"))
+        test = self.random.choice((EQ, LT, NE))
         return self.b.emit(test, self.whole(4), self.b.const(self.random.randrange(1, 3), i32))
 
     # ---- regions
@@ -274,11 +275,11 @@ class SmoothGenerator:
         if use == "any":
             use = self.random.choice(("store", "read"))
         if use == "read":
-            self.keep(self.b.emit("sin", self.b.load(temp, [])))
+            self.keep(self.b.emit(SIN, self.b.load(temp, [])))
         elif use == "store":
             self.b.store(temp, [], self.real())
         else:
-            self._add_to(temp, [], self.b.mul(self.b.emit("sin", self.real()), self.number(0.25)))
+            self._add_to(temp, [], self.b.mul(self.b.emit(SIN, self.real()), self.number(0.25)))
 
     def _extreme(self) -> None:
         """Each iteration has a range of values for itself."""
@@ -290,7 +291,7 @@ class SmoothGenerator:
             own = self.b.add(self.b.mul(own, self.b.const(EXTENTS[len(self.scope.own)][axis], i32)), index)
         name, kind = self.random.choice((("peak", "max"), ("dip", "min")))
         level = self.b.mul(self.b.cast(own, self.dtype), self.number(2.5))
-        value = self.b.add(self.b.emit("sin", self.real()), level)
+        value = self.b.add(self.b.emit(SIN, self.real()), level)
         self.b.atomic(kind, self.place(name, self.dtype, ()), [], value)
 
     def _add_to(self, place: Place, indices: list[Value], value: Value) -> None:
@@ -347,7 +348,7 @@ class SmoothGenerator:
     def _next(self, arg: Value) -> Value:
         """What a loop makes of a carried value: a sum, anything, or for an index where it points."""
         if not arg.dtype.is_float:
-            at = self.b.emit("mod", arg, self.b.const(EXTENTS[1][0], i32))
+            at = self.b.emit(MOD, arg, self.b.const(EXTENTS[1][0], i32))
             return self.b.load(self.place("idx", i32, EXTENTS[1]), [at])
         if self.random.random() < 0.4:
             return self.b.add(arg, self.b.mul(self.real(), self.number(0.125)))
@@ -356,7 +357,7 @@ class SmoothGenerator:
     def _results(self, results: list[Value]) -> None:
         for result in results:
             if result.dtype.is_float:
-                self.keep(self.b.emit(self.random.choice(("sin", "tanh")), result))
+                self.keep(self.b.emit(self.random.choice((SIN, TANH)), result))
             else:
                 self.scope.ints.append(result)
 
@@ -384,7 +385,7 @@ class SmoothGenerator:
 
     def _kept(self, arg: Value) -> Value:
         """What a condition region hands on of a float: mostly the same."""
-        return arg if self.random.random() < 0.8 else self.b.emit("sin", arg)
+        return arg if self.random.random() < 0.8 else self.b.emit(SIN, arg)
 
     def _body(self, carried: list[Value]) -> Region:
         args = [Value(v.type) for v in carried]

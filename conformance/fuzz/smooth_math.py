@@ -33,7 +33,7 @@ Step = Callable[[Source], Value]
 
 def named(row: OpDef) -> Step:
     """A function that is bounded and smooth everywhere."""
-    return lambda s: s.b.emit(row.name, s.real())
+    return lambda s: s.b.emit(row, s.real())
 
 
 def mean(s: Source) -> Value:
@@ -48,12 +48,12 @@ def difference(s: Source) -> Value:
 
 def product(s: Source) -> Value:
     """sin(a) * b"""
-    return s.b.mul(s.b.emit(ops.SIN.name, s.real()), s.real())
+    return s.b.mul(s.b.emit(ops.SIN, s.real()), s.real())
 
 
 def fused(s: Source) -> Value:
     """fma(tanh(a), b, -c) / 2"""
-    return s.b.mul(s.b.fma(s.b.emit(ops.TANH.name, s.real()), s.real(), s.b.neg(s.real())), s.number(0.5))
+    return s.b.mul(s.b.fma(s.b.emit(ops.TANH, s.real()), s.real(), s.b.neg(s.real())), s.number(0.5))
 
 
 def above(s: Source, least: float) -> Value:
@@ -74,28 +74,28 @@ def root(s: Source) -> Value:
 
 def edged(row: OpDef, least: float) -> Step:
     """A function of a number that stays at `least` or above."""
-    return lambda s: s.b.emit(row.name, above(s, least))
+    return lambda s: s.b.emit(row, above(s, least))
 
 
 def tame(row: OpDef, reach: float) -> Step:
     """A function of a number that stays within `reach` of 0."""
-    return lambda s: s.b.emit(row.name, s.b.mul(s.b.emit(ops.TANH.name, s.real()), s.number(reach)))
+    return lambda s: s.b.emit(row, s.b.mul(s.b.emit(ops.TANH, s.real()), s.number(reach)))
 
 
 def power(s: Source) -> Value:
     """(1.5 + sin(a)) ** tanh(b)"""
-    base = s.b.add(s.b.emit(ops.SIN.name, s.real()), s.number(1.5))
-    return s.b.emit(ops.POW.name, base, s.b.emit(ops.TANH.name, s.real()))
+    base = s.b.add(s.b.emit(ops.SIN, s.real()), s.number(1.5))
+    return s.b.emit(ops.POW, base, s.b.emit(ops.TANH, s.real()))
 
 
 def angle(s: Source) -> Value:
     """atan2(a, 1 + b * b)"""
-    return s.b.emit(ops.ATAN2.name, s.real(), above(s, 1.0))
+    return s.b.emit(ops.ATAN2, s.real(), above(s, 1.0))
 
 
 def length(s: Source) -> Value:
     """hypot(a, 1 + b * b) / 2"""
-    return s.b.mul(s.b.emit(ops.HYPOT.name, s.real(), above(s, 1.0)), s.number(0.5))
+    return s.b.mul(s.b.emit(ops.HYPOT, s.real(), above(s, 1.0)), s.number(0.5))
 
 
 def chosen(s: Source) -> Value:
@@ -107,15 +107,15 @@ def largest(row: OpDef, apart: float) -> Step:
     """max or min of numbers that are far apart, within reach of the first."""
 
     def step(s: Source) -> Value:
-        far = s.b.add(s.b.emit(ops.SIN.name, s.real()), s.number(apart))
-        return s.b.emit(ops.SIN.name, s.b.emit(row.name, far, s.b.emit(ops.TANH.name, s.real())))
+        far = s.b.add(s.b.emit(ops.SIN, s.real()), s.number(apart))
+        return s.b.emit(ops.SIN, s.b.emit(row, far, s.b.emit(ops.TANH, s.real())))
 
     return step
 
 
 def magnitude(s: Source) -> Value:
     """|sin(a) - 3| / 2"""
-    return s.b.mul(s.b.abs(s.b.sub(s.b.emit(ops.SIN.name, s.real()), s.number(3.0))), s.number(0.5))
+    return s.b.mul(s.b.abs(s.b.sub(s.b.emit(ops.SIN, s.real()), s.number(3.0))), s.number(0.5))
 
 
 STEPS: Final[tuple[Step, ...]] = (

@@ -10,6 +10,7 @@ from random import Random
 from typing import Final
 
 from adstack.ir.builder import Builder
+from adstack.ir.scalar_ops import SIN
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import DType, f64, i32
 from adstack.ir.verify.verifier import verify
@@ -99,7 +100,7 @@ class Traffic:
     def _math(self, index: Value | None) -> None:
         pick = self.random.randrange(3)
         if pick == 0:
-            value = self.b.emit("sin", self._value())
+            value = self.b.emit(SIN, self._value())
         elif pick == 1:
             value = self.b.mul(self._value(), self._value())
         else:

@@ -41,7 +41,7 @@ def _answer(message: Record) -> Record:
     return {}
 
 
-def evaluate(module: str, function: str, given: object) -> Record:
+def evaluate(module: str, function: str, inputs: object) -> Record:
     """What a function of an eval gives on this input, and how long each of its runs took.
 
     Returns:
@@ -51,11 +51,11 @@ def evaluate(module: str, function: str, given: object) -> Record:
         KeyError: there is no such eval or function, or the input lacks something.
     """
     begin = time.perf_counter_ns()
-    task = EVALS[module].FUNCTIONS[function](given)
+    task = EVALS[module].FUNCTIONS[function](inputs)
     task.run()
     qd.sync()
     timings = [("prepare", time.perf_counter_ns() - begin)]
-    limits = given if isinstance(given, dict) else {}
+    limits = inputs if isinstance(inputs, dict) else {}
     total, least = 0, 1e9 * limits.get("min_seconds", 0)
     while len(timings) <= limits.get("min_runs", 1) or total < least:
         begin = time.perf_counter_ns()

@@ -31,6 +31,7 @@ class Status(str, Enum):
 
     @property
     def is_failure(self) -> bool:
+        """Whether a run with such a cell fails."""
         return self not in (Status.PASS, Status.UNAVAILABLE, Status.MISSING)
 
 
@@ -49,6 +50,9 @@ class Gap:
     mode: str = ""
 
     def matches(self, entry: Entry, mode: str) -> bool:
+        """Whether it covers a cell: by one of the rules of the case or a pattern of its id, and by mode unless it has
+        none.
+        """
         by_name = self.covers in entry.case.rules or fnmatchcase(entry.id, self.covers)
         return by_name and self.mode in ("", mode)
 
@@ -108,6 +112,7 @@ class Subject:
 
     @property
     def is_available(self) -> bool:
+        """Whether it can run here; `reason` says why not."""
         return not self.reason
 
     @property
@@ -129,6 +134,7 @@ class Cell:
 
     @property
     def gap(self) -> Gap | None:
+        """The first gap of the subject that covers the cell, if one does."""
         return next((gap for gap in self.subject.gaps if gap.matches(self.entry, self.mode)), None)
 
 

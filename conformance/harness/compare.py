@@ -116,8 +116,10 @@ def measure_identity(what: str, pairs: Sequence[tuple[Literals, Literals]], boun
     apart = float(ulp_distance(left, right)[0]) if finite else np.inf
     if finite:
         _check_telling(what, [abs(float(one)) for one in sums], [float(allowed)])
-    told = "" if finite and sums[0] == sums[1] else f"<y, J x'> is {_shown(left[0])}, <J^T y, x'> is {_shown(right[0])}"
-    return Measure(what, dtype.name, "bound", apart, finite and abs(sums[0] - sums[1]) <= allowed, told)
+    message = (
+        "" if finite and sums[0] == sums[1] else f"<y, J x'> is {_shown(left[0])}, <J^T y, x'> is {_shown(right[0])}"
+    )
+    return Measure(what, dtype.name, "bound", apart, finite and abs(sums[0] - sums[1]) <= allowed, message)
 
 
 def _check_telling(what: str, sizes: list[float], limits: list[float]) -> None:

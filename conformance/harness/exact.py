@@ -68,8 +68,8 @@ def rounded(value: Exact, dtype: DType) -> np.generic:
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if not low <= value <= high:
         raise CaseError(f"{value} is out of range of type {dtype}")
-    whole: np.generic = dtype.type(int(value))
-    return whole
+    integer: np.generic = dtype.type(int(value))
+    return integer
 
 
 def _nearest(value: Fraction, dtype: DType) -> float:

@@ -91,8 +91,8 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
         qd = _initialise(target, entry.case, entry.variant, request.seed)
         for number, run in enumerate(_runs(entry.case.function(qd, **entry.variant.arguments(qd)))):
             limits = request.bounds[number] if request.bounds else None
-            known = request.oracle[number] if request.oracle else None
-            launch = CaseLaunch(qd, run, number, capture, entry.case.bounded, limits, known)
+            expected = request.oracle[number] if request.oracle else None
+            launch = CaseLaunch(qd, run, number, capture, entry.case.bounded, limits, expected)
             measures += launch.observe(request.mode)
             digests += launch.digests
             bounds.append([np.asarray(bound).tolist() for bound in launch.bounds])
@@ -110,8 +110,8 @@ def perform(request: Request, target: Target, capture: Capture) -> Record:
         outcome, message = "refused", describe(error)
     seconds = time.perf_counter() - start
     seen = [asdict(m) for m in measures]
-    told = {"outcome": outcome, "measures": seen, "message": message, "seconds": seconds}
-    return {**told, "bounds": bounds, "oracle": answers, "digests": digests}
+    reply = {"outcome": outcome, "measures": seen, "message": message, "seconds": seconds}
+    return {**reply, "bounds": bounds, "oracle": answers, "digests": digests}
 
 
 def _initialise(target: Target, case: Case, variant: Variant, seed: int) -> Data:
@@ -156,10 +156,10 @@ class CaseLaunch:
         capture: Capture,
         bounded: bool,
         limits: Sequence[Data] | None,
-        known: Sequence[Data] | None,
+        expected: Sequence[Data] | None,
     ) -> None:
         self.qd, self.run, self.capture, self.bounded = qd, run, capture, bounded
-        self.limits, self.known = limits, known
+        self.limits, self.known = limits, expected
         self.bounds: list[Data] = []
         self.answers: list[Data] = []
         self.digests: list[str] = []
@@ -167,6 +167,7 @@ class CaseLaunch:
         self.label = f"run {number + 1}: " if number else ""
 
     def observe(self, mode: str) -> list[Measure]:
+        """Run the case once in a mode; what was measured, one entry per comparison."""
         _fill(self.run.given)
         if mode == "forward":
             return self._forward()

@@ -48,7 +48,8 @@ class Source(Protocol):
 
     SIZES: Mapping[str, Mapping[str, float]]
 
-    def Program(self, **sizes: float) -> Program: ...  # noqa: N802 - a class
+    def Program(self, **sizes: float) -> Program:  # noqa: N802 - a class
+        """The program at given sizes, such as those of `SIZES`; what is left out has the program's defaults."""
 
 
 def load(name: str, qd: Language) -> Source:

@@ -158,9 +158,9 @@ class Station:
 
     def _by_oracle(self, oracle: Subject, cell: Cell, request: Request, limit: float) -> Record:
         """The same cell as `oracle` ran or runs it: its error bounds are used, or its bits."""
-        known = self.shared.answers.get((cell.entry.id, cell.mode))
-        if known is not None:
-            return known
+        earlier = self.shared.answers.get((cell.entry.id, cell.mode))
+        if earlier is not None:
+            return earlier
         if self.helper is None:
             self.helper = WorkerProcess(oracle)
             self._end_if_aborted(self.helper)
@@ -211,8 +211,8 @@ class Station:
 def _details(observation: Record) -> Record:
     """What an observation tells of how its result came about."""
     parts = ("what", "dtype", "ulp", "worst", "values")
-    told = [{part: measure.get(part, "") for part in parts} for measure in observation.get("measures", ())]
-    for one in told:
+    details = [{part: measure.get(part, "") for part in parts} for measure in observation.get("measures", ())]
+    for one in details:
         one["ulp"] = one["ulp"] if one["ulp"] != float("inf") else None
     programs = observation.get("programs")
-    return {"values": told, **({"programs": programs} if programs else {})}
+    return {"values": details, **({"programs": programs} if programs else {})}

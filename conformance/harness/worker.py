@@ -54,8 +54,8 @@ def _limit_files() -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        known = [limit for limit in (soft, LARGEST_FILE) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (min(known), hard))
+        limits = [limit for limit in (soft, LARGEST_FILE) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (min(limits), hard))
 
 
 def _greet(module: str) -> Record:

@@ -46,6 +46,7 @@ class Outcome:
 
     @property
     def topic(self) -> str:
+        """The folder that the case is in: a row of the matrix."""
         return self.case.partition("/")[0]
 
 

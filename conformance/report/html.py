@@ -62,13 +62,13 @@ def packed(data: Record) -> str:
 
 def _about(report: Report, against: Record | None, before: Before | None) -> Record:
     """What the template shows of a run."""
-    told = record(report)
+    fields = record(report)
     return {
         "verdict": "passed" if report.passed else "failed",
-        "suite": told["suite"],
-        "machine": told["machine"],
-        "subjects": told["subjects"],
-        "stale": told["stale_gaps"],
+        "suite": fields["suite"],
+        "machine": fields["machine"],
+        "subjects": fields["subjects"],
+        "stale": fields["stale_gaps"],
         "headings": [_title(subject) for subject in report.subjects],
         "counts": {name: report.counts[name] for name in STYLES if name in report.counts},
         "modes": list(dict.fromkeys(result.cell.mode for result in report.results)),

@@ -64,15 +64,15 @@ class Log:
         """The result of each cell: what the file has, and what `run` gives for others; it may end early."""
         records = {_name_of(record): record for record in self.records()}
         asked = {_name(cell): cell for cell in cells}
-        known = {name: one for name, one in records.items() if name in asked and _holds(one, asked[name])}
-        others = sum(name in asked for name in records) - len(known)
+        valid = {name: one for name, one in records.items() if name in asked and _holds(one, asked[name])}
+        others = sum(name in asked for name in records) - len(valid)
         if others:
             self.tell(
                 f"{self.path}: {others} {_plural(others, 'result')} of another version or device: run again, not used"
             )
-        missing = [cell for cell in cells if _name(cell) not in known]
+        missing = [cell for cell in cells if _name(cell) not in valid]
         new = {_name(result.cell): result for result in run(missing)}
-        old = {_name(cell): _result(cell, known[_name(cell)]) for cell in cells if _name(cell) in known}
+        old = {_name(cell): _result(cell, valid[_name(cell)]) for cell in cells if _name(cell) in valid}
         both = {**old, **new}
         return [both[_name(cell)] for cell in cells if _name(cell) in both]
 

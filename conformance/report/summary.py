@@ -61,6 +61,7 @@ class Report:
 
     @property
     def failures(self) -> list[Result]:
+        """The results that make the run fail."""
         return [result for result in self.results if result.is_failure]
 
     @property
@@ -99,8 +100,8 @@ def explanation(result: Result) -> str:
     gap, cell_gap = result.gap, result.cell.gap
     if result.unexpected_pass and cell_gap is not None:
         return f"this gap passes; remove it: {cell_gap.covers!r} ({cell_gap.reason})"
-    known = f"known gap: {gap.reason}" if label(result) == "gap" and gap is not None else ""
-    return "\n".join(part for part in (known, result.message) if part)
+    excuse = f"known gap: {gap.reason}" if label(result) == "gap" and gap is not None else ""
+    return "\n".join(part for part in (excuse, result.message) if part)
 
 
 def record(report: Report) -> Record:

@@ -51,15 +51,15 @@ def peer_subject(name: str, pythons: Mapping[str, str]) -> Subject:
     python = pythons.get(peer) or os.environ.get(variable(peer)) or sys.executable
     arch = arch or "cpu"
     gaps, options = PEER_GAPS.get(peer, {}).get(arch, ()), PEER_OPTIONS.get(peer, ())
-    told, problem = _told(python, peer)
+    answer, problem = _told(python, peer)
     if problem:
         fix = f"install {peer} and name its interpreter: --python {peer}=PATH, or {variable(peer)}=PATH"
         return Subject(name, peer, arch, kind="unavailable", reason=problem, fix=fix, gaps=gaps)
     device = platform.processor() or platform.machine()
-    about = Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, told["version"])
-    if "command" in told:
-        command = (sys.executable, "-c", _PIPED, json.dumps(told["command"]))
-        return replace(about, module="adstack", arch="reference", command=command, device=told.get("device", device))
+    about = Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, answer["version"])
+    if "command" in answer:
+        command = (sys.executable, "-c", _PIPED, json.dumps(answer["command"]))
+        return replace(about, module="adstack", arch="reference", command=command, device=answer.get("device", device))
     return replace(about, gaps=gaps, options=options)
 
 
@@ -72,5 +72,5 @@ def _told(python: str, peer: str) -> tuple[Record, str]:
     if done.returncode:
         return {}, f"{peer} is not installed for {python}"
     lines = done.stdout.decode("utf-8", "replace").split("\n")  # what the interpreter itself prints comes first
-    told: Record = json.loads(next(line for line in reversed(lines) if line.strip()))
-    return told, ""
+    answer: Record = json.loads(next(line for line in reversed(lines) if line.strip()))
+    return answer, ""

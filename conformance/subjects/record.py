@@ -80,9 +80,9 @@ def _told(one: Record) -> str:
     """What was measured, without what differs from machine to machine; nothing of a pass."""
     if one["status"] == "pass":
         return ""
-    told = re.sub(r" \(-?0x[^)]*\)", "", " ".join(one["message"].split()))
-    told = re.sub(r"\[[\w.]+:\w+@\d+\] ", "", told)
-    return re.sub(r"(File )?\"?/[^ \"]*/", "", told)[:LONGEST].rstrip()
+    message = re.sub(r" \(-?0x[^)]*\)", "", " ".join(one["message"].split()))
+    message = re.sub(r"\[[\w.]+:\w+@\d+\] ", "", message)
+    return re.sub(r"(File )?\"?/[^ \"]*/", "", message)[:LONGEST].rstrip()
 
 
 def reason(one: Record) -> str:
@@ -94,14 +94,14 @@ def reason(one: Record) -> str:
 
 
 def patterns(
-    results: Mapping[tuple[str, str], Record], known: Iterable[Gap], entries: Mapping[str, Entry]
+    results: Mapping[tuple[str, str], Record], gaps: Iterable[Gap], entries: Mapping[str, Entry]
 ) -> dict[tuple[str, str], list[str]]:
     """By mode and reason, what did not pass and is in no other list."""
     of_entry = {_any_float(case): case.partition(":")[0] for case in entries}
     sizes = Counter(of_entry.values())
-    known, failed = tuple(known), defaultdict(set)
+    gaps, failed = tuple(gaps), defaultdict(set)
     for (case, mode), one in results.items():
-        if one["status"] != "pass" and not any(gap.matches(entries[case], mode) for gap in known):
+        if one["status"] != "pass" and not any(gap.matches(entries[case], mode) for gap in gaps):
             failed[mode, reason(one), case.partition(":")[0]].add(_any_float(case))
     table: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (mode, why, slug), wanted in sorted(failed.items()):
@@ -137,7 +137,7 @@ def main(log: str, version: str) -> None:
     (peer,) = {one["subject"] for one in records}
     results = latest(records, entries)
     keep(HERE.parent / "results" / "peers" / f"{peer}-{version}.json", kept(peer, version, results))
-    gaps = {name: _by_reason(known) for name, known in gaps_of("runs").items()}
+    gaps = {name: _by_reason(gaps_of_peer) for name, gaps_of_peer in gaps_of("runs").items()}
     gaps[peer] = patterns(results, TOLD_GAPS[peer], entries)
     (HERE / "runs.gaps").write_text(runs(gaps), "utf-8")
 

@@ -93,8 +93,8 @@ class Offsets:
 
     def of(self, value: Value) -> tuple[int, int] | None:
         """The least and the greatest difference to the outermost index; None for any other value."""
-        known = self._known.get(value)
-        return known[1:] if known is not None and known[0] == 1 else None
+        offset = self._known.get(value)
+        return offset[1:] if offset is not None and offset[0] == 1 else None
 
     def _number(self, value: Value) -> tuple[int, int, int] | None:
         """How often the outermost index is in a value (0 or 1), and between which numbers the rest of it lies."""
@@ -108,16 +108,16 @@ class Offsets:
                 self._known[op.regions[0].args[0]] = (0, lo[1], max(lo[1], hi[2] - 1))
         elif op.opdef in (ADD, SUB, CAST) and all(is_wide(v) for v in (*op.operands, op.result)):
             operands = [self._number(v) for v in op.operands]
-            self._combine(op, [known for known in operands if known is not None])
+            self._combine(op, [number for number in operands if number is not None])
 
-    def _combine(self, op: Op, known: Sequence[tuple[int, int, int]]) -> None:
-        if len(known) != len(op.operands):
+    def _combine(self, op: Op, numbers: Sequence[tuple[int, int, int]]) -> None:
+        if len(numbers) != len(op.operands):
             return
         if op.opdef is CAST:
             if op.result.dtype.bits >= op.operands[0].dtype.bits:
-                self._known[op.result] = known[0]
+                self._known[op.result] = numbers[0]
             return
-        (a, least, most), (b, low, high) = known
+        (a, least, most), (b, low, high) = numbers
         count, low, high = (a + b, least + low, most + high) if op.opdef is ADD else (a - b, least - high, most - low)
         if count in (0, 1) and abs(low) < _FAR and abs(high) < _FAR:
             self._known[op.result] = (count, low, high)
@@ -185,9 +185,9 @@ def _spread(ops: Sequence[Op], offsets: Offsets) -> int | None:
     spreads = []
     for axis in range(ops[0].attrs["place"].rank):
         ranges = [offsets.of(op.operands[axis]) for op in ops]
-        known = [r for r in ranges if r is not None]
-        if len(known) == len(ops):
-            spreads.append(max(r[1] for r in known) - min(r[0] for r in known))
+        bounded = [r for r in ranges if r is not None]
+        if len(bounded) == len(ops):
+            spreads.append(max(r[1] for r in bounded) - min(r[0] for r in bounded))
     return min(spreads, default=None)
 
 

@@ -71,6 +71,7 @@ class IntervalWalk:
             self.known[value] = interval
 
     def region(self, region: Region) -> None:
+        """Note the intervals of what the ops of a region define and the elements that they access, in program order."""
         for op in region.ops:
             visit = _STRUCTURED.get(op.opdef)
             if visit is not None:
@@ -117,6 +118,7 @@ class IntervalWalk:
     # ---- control
 
     def visit_if(self, op: Op) -> None:
+        """Both sides may run: a result is in the hull of the intervals of what the two sides yield."""
         for inner in op.regions:
             self.region(inner)
         for k, result in enumerate(op.results):
@@ -125,11 +127,13 @@ class IntervalWalk:
                 self.know(result, hull(then, orelse))
 
     def visit_for(self, op: Op) -> None:
+        """The body is walked if its index has an interval that is not empty; what it carries has no interval."""
         (body,) = op.regions
         if self._indices(body.args[:1], op.operands[:2]):
             self.region(body)
 
     def visit_parallel_for(self, op: Op) -> None:
+        """The body is walked if every index has an interval that is not empty."""
         (body,) = op.regions
         if self._indices(body.args, op.operands):
             self.region(body)
@@ -145,6 +149,7 @@ class IntervalWalk:
         return True
 
     def visit_while(self, op: Op) -> None:
+        """Condition and body are walked once; what they carry has no interval."""
         for inner in op.regions:
             self.region(inner)
 

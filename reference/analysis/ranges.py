@@ -116,14 +116,14 @@ class Ranges:
 
     def of(self, value: Value, depth: int = 0) -> Range:
         """The range of an integer, under the conditions that hold here."""
-        known = self._known.get(value)
-        if known is None:
-            known = self._args.get(value) or self._made(value, depth)
+        range_ = self._known.get(value)
+        if range_ is None:
+            range_ = self._args.get(value) or self._made(value, depth)
             if value in self._holds:
-                known = known.meet(self._holds[value])
+                range_ = range_.meet(self._holds[value])
             if depth < _DEEPEST:
-                self._known[value] = known
-        return known
+                self._known[value] = range_
+        return range_
 
     def know(self, arg: Value, range_: Range) -> None:
         """Set the range of an argument of a region."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from ..ir import scalar_ops as ops
 from ..ir.ops import SHAPE
-from ..ir.scalar_ops import ADD, CAST, CONST, MUL, NEG, SUB
 from ..ir.structure import Op, Place, Region, Value
 from .evolution import Evolution, convert, minus, plus, times
 from .facts import integer
@@ -73,9 +73,9 @@ class Strides:
     def _symbol(self, value: Value) -> Polynomial | None:
         """A bound as a number or as an extent of a place; None if it is neither."""
         op = value.op
-        while op is not None and op.opdef is CAST and _holds_extents(op.result) and _holds_extents(op.operands[0]):
+        while op is not None and op.opdef is ops.CAST and _holds_extents(op.result) and _holds_extents(op.operands[0]):
             op = op.operands[0].op
-        if op is not None and op.opdef is CONST:
+        if op is not None and op.opdef is ops.CONST:
             return {(): int(op.attrs["value"])}
         if op is not None and op.opdef is SHAPE and _holds_extents(op.result):
             return _extent_of(op.attrs["place"], op.attrs["axis"])
@@ -83,7 +83,7 @@ class Strides:
 
     def _scan(self, region: Region) -> None:
         for op in region.ops:
-            if op.opdef in (ADD, SUB, CAST, MUL, NEG):
+            if op.opdef in (ops.ADD, ops.SUB, ops.CAST, ops.MUL, ops.NEG):
                 evolution = self._combine(op)
                 if evolution is not None:
                     self._evolution[op.result] = evolution
@@ -100,38 +100,38 @@ class Strides:
     def _combine(self, op: Op) -> Evolution | None:
         if any(v.dtype.kind not in "iu" for v in (*op.operands, op.result)):
             return None
-        known = [self._of(v) for v in op.operands]
+        evolutions = [self._of(v) for v in op.operands]
         dtype = op.result.dtype
-        match op.name, known:
+        match op.opdef, evolutions:
             case _, [None, *_] | [_, None]:
                 return None
-            case "cast", [Evolution() as a]:
+            case ops.CAST, [Evolution() as a]:
                 return convert(a, op.operands[0].dtype, dtype)
-            case "neg", [Evolution() as a]:
+            case ops.NEG, [Evolution() as a]:
                 return times(a, -1, dtype)
-            case "add", [Evolution() as a, Evolution() as b]:
+            case ops.ADD, [Evolution() as a, Evolution() as b]:
                 return plus(a, b, dtype)
-            case "sub", [Evolution() as a, Evolution() as b]:
+            case ops.SUB, [Evolution() as a, Evolution() as b]:
                 return minus(a, b, dtype)
             case _, [Evolution() as a, Evolution() as b]:
                 return self._product(op, a, b)
         return None
 
     def _product(self, op: Op, a: Evolution, b: Evolution) -> Evolution | None:
-        for known, other in ((a, op.operands[1]), (b, op.operands[0])):
+        for evolution, other in ((a, op.operands[1]), (b, op.operands[0])):
             factor = integer(other)
             if factor is not None:
-                return times(known, factor, op.result.dtype)
+                return times(evolution, factor, op.result.dtype)
         return None
 
     def distinct(self, indices: Sequence[Value]) -> bool:
         """Whether different iterations always access different elements: each index of the loop is one of the access's,
         moved by what is the same in all iterations, and perhaps negated.
         """
-        known = [(index.dtype, self._of(index)) for index in indices]
+        evolutions = [(index.dtype, self._of(index)) for index in indices]
         alone = {
             k
-            for dtype, evolution in known
+            for dtype, evolution in evolutions
             if evolution is not None and len(evolution.factors) == 1 and evolution.linear_as_index(dtype)
             for k, factor in evolution.factors.items()
             if abs(factor) == 1

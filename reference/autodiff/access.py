@@ -14,6 +14,7 @@ from typing import Final
 
 from ..ir.builder import Builder
 from ..ir.ops import LOAD, PLACE_ACCESSES, STORE
+from ..ir.scalar_ops import AND, BITCAST, NE
 from ..ir.structure import Kernel, Op, Place, Region, Value
 from ..ir.types import DType, i32, u16, u32, u64
 from ..transforms.rewriting.rewrite import clone_kernel
@@ -97,7 +98,7 @@ class _Marking:
         read = b.load(mark, indices)
         wrong = b.gt(read, b.const(0, i32))
         if op.opdef is STORE and self.counts is not None:
-            wrong = b.emit("and", wrong, self._differs(op))
+            wrong = b.emit(AND, wrong, self._differs(op))
         report = Region()
         with b.into(report):
             before = b.atomic("cas", self.kernel.record, [b.const(0, i32)], b.const(0, i32), b.const(1, i32))
@@ -111,8 +112,8 @@ class _Marking:
         old, new = self.b.load(place, op.operands[: place.rank]), op.operands[place.rank]
         if place.dtype.is_float:
             bits = _BITS[place.dtype.size]
-            old, new = (self.b.emit("bitcast", v, to=bits) for v in (old, new))
-        return self.b.emit("ne", old, new)
+            old, new = (self.b.emit(BITCAST, v, to=bits) for v in (old, new))
+        return self.b.emit(NE, old, new)
 
     def _entry(self, words: list[Value]) -> Region:
         """Writes the record's words from the second on."""

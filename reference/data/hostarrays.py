@@ -133,12 +133,12 @@ class HostArray(ABC):
         value = self.buffer.item(position) if array is None else array.item(position)
         return linked.read(self, position, value) if RECORDERS else value
 
-    def store_at(self, position: tuple[int, ...], value: object, given: object) -> None:
-        """Write `value`, of the array's type, at a `position` in memory; `given` is what the host wanted to write."""
+    def store_at(self, position: tuple[int, ...], value: object, written: object) -> None:
+        """Write `value`, of the array's type, at a `position` in memory; `written` is what the host wanted to write."""
         if self._cells:
             activation.activate(self._cells, position)
         if RECORDERS:
-            linked.wrote(self, position, given)
+            linked.wrote(self, position, written)
         buffer, array = self.buffer, self._array
         if array is None:
             buffer.put(position, value)
@@ -184,14 +184,14 @@ class HostArray(ABC):
         values = hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value)
         self._replace(values, value, activation.fill)
 
-    def _replace(self, values: Any, given: object, sparse: Callable[[Any, Any], None]) -> None:
-        """Write every element, by `sparse` in a sparse field; `given` is what the host wanted to write."""
+    def _replace(self, values: Any, written: object, sparse: Callable[[Any, Any], None]) -> None:
+        """Write every element, by `sparse` in a sparse field; `written` is what the host wanted to write."""
         if self.cells:
             sparse(self, values)
         else:
             self.buffer.write(values)
         if RECORDERS:
-            linked.wrote(self, ..., given)
+            linked.wrote(self, ..., written)
 
     def copy_from(self, other: HostArray) -> None:
         """Replace all elements by those of a field or ndarray of the same shape; AdstackRuntimeTypeError for others."""

@@ -43,8 +43,8 @@ class WordArray(Protocol):
     def number_at(self, position: tuple[int, ...]) -> Any:
         """One of them."""
 
-    def store_at(self, position: tuple[int, ...], value: object, given: object) -> None:
-        """Write one of them; `given` is what the host wanted to write."""
+    def store_at(self, position: tuple[int, ...], value: object, written: object) -> None:
+        """Write one of them; `written` is what the host wanted to write."""
 
     def to_numpy(self) -> Array:
         """A copy of all."""

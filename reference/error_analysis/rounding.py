@@ -272,7 +272,7 @@ class Rough(Num):
 
 ROUGH: Final[dict[OpDef, Callable[..., Array]]] = {
     ops.SQRT: np.sqrt,
-    **{TABLE[name]: function for name, function in UFUNCS.items()},
+    **UFUNCS,
 }
 
 FUNCTIONS: Final[dict[OpDef, Callable[[Array, Array], Array]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.opdef import OpDef
 from ..values.func import Func
 from ..values.kinds import Operand
 from .emission.context import Context
@@ -17,8 +18,8 @@ class Recorder:
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def __adstack_emit__(self, name: str, args: tuple[Operand, ...], /, **attrs: object) -> Operand:
-        return emit(name, args, attrs)
+    def __adstack_emit__(self, row: OpDef, args: tuple[Operand, ...], /, **attrs: object) -> Operand:
+        return emit(row, args, attrs)
 
     def inline(self, func: Func, args: tuple[Operand, ...], kwargs: dict[str, Operand], owned: bool, /) -> Operand:
         return inline(self.context, func, list(args), kwargs, statement=False, owned=owned)

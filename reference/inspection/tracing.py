@@ -12,7 +12,7 @@ from typing import Final
 
 from ..ir.builder import Builder
 from ..ir.ops import ATOMIC, PARALLEL_FOR, WHILE
-from ..ir.scalar_ops import CONST
+from ..ir.scalar_ops import CONST, MIN, MUL
 from ..ir.structure import Op, Place, Program, Region, Task, Value
 from ..ir.types import DType, i16, i32, i64, u1
 from ..transforms.rewriting.rewrite import clone_region
@@ -97,8 +97,8 @@ def _lane(b: Builder, indices: Sequence[Value], bounds: Sequence[Value]) -> Valu
     lane = b.const(0, i32)
     for index, low, high in zip(indices, bounds[::2], bounds[1::2], strict=True):
         extent, offset = (b.cast(b.sub(value, low), i32) for value in (high, index))
-        lane = b.add(b.emit("mul", lane, extent), offset)
-    return b.emit("min", lane, b.const(ROWS, i32))
+        lane = b.add(b.emit(MUL, lane, extent), offset)
+    return b.emit(MIN, lane, b.const(ROWS, i32))
 
 
 def _region(trace: Traced, task: int, region: Region, row: Value) -> None:
@@ -116,7 +116,7 @@ def _region(trace: Traced, task: int, region: Region, row: Value) -> None:
 
 def _log(trace: Traced, b: Builder, row: Value, site: Site) -> None:
     length = b.load(trace.count, (row,))
-    column = b.emit("min", length, b.const(COLUMNS, i32))
+    column = b.emit(MIN, length, b.const(COLUMNS, i32))
     b.store(trace.number, (row, column), b.const(len(trace.sites), i32))
     b.store(trace.bits, (row, column), _bits(b, site.value))
     b.store(trace.count, (row,), b.add(length, b.const(1, i32)))

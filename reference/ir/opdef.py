@@ -77,6 +77,7 @@ class Budget:
     f64: float = 0.0
 
     def of(self, dtype: DType) -> float:
+        """The distance allowed to results of a type, in units in the last place; 0 for types that are not floats."""
         return float(getattr(self, dtype.name)) if dtype.is_float else 0.0
 
 

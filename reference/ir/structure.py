@@ -139,6 +139,7 @@ class Op:
 
     @property
     def name(self) -> str:
+        """The word of its row in the text form: for people, as code asks `op.opdef`."""
         return self.opdef.name
 
     @property
@@ -170,6 +171,7 @@ class Region:
 
     @property
     def terminator(self) -> Op:
+        """The last op, a `yield` or a `return`, whose operands are what the region gives."""
         return self.ops[-1]
 
     def keep(self, wanted: Callable[[Op], bool]) -> None:
@@ -215,10 +217,12 @@ class Function:
 
     @property
     def params(self) -> list[DType]:
+        """The types of its parameters."""
         return [v.dtype for v in self.body.args]
 
     @property
     def returns(self) -> list[DType]:
+        """The types of its results."""
         return [v.dtype for v in self.body.terminator.operands]
 
     def __repr__(self) -> str:
@@ -257,6 +261,7 @@ class Place:
 
     @property
     def rank(self) -> int:
+        """How many axes it has, and so how many indices an access takes."""
         return len(self.shape)
 
 
@@ -275,6 +280,7 @@ class Kernel:
 
     @property
     def params(self) -> list[Value]:
+        """The scalar parameters, in the order in which launches pass them."""
         return self.body.args
 
 
@@ -322,4 +328,5 @@ class Program:
             self.params = tuple(value.dtype for value in self.tasks[0].body.args)
 
     def with_places(self, extra: dict[str, Place]) -> Program:
+        """The same program with further places, which replace those of the same names."""
         return replace(self, places={**self.places, **extra})

@@ -75,6 +75,7 @@ class DType:
 
     @property
     def is_float(self) -> bool:
+        """Whether it is f16, f32 or f64."""
         return self.kind == "f"
 
     @property
@@ -84,10 +85,12 @@ class DType:
 
     @property
     def is_signed(self) -> bool:
+        """Whether it has negative numbers: signed integers and floats."""
         return self.kind in "if"
 
     @property
     def is_bool(self) -> bool:
+        """Whether it is u1."""
         return self.kind == "b"
 
     @property

@@ -8,12 +8,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from .opdef import OpDef
 from .ops import TABLE
+from .scalar_ops import ACOS, ASIN, ATAN, ATAN2, POW, RSQRT
 
 __all__ = ["UFUNCS"]
 
 Floats = npt.NDArray[np.float64]
-_CALLED: Final = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
+_CALLED: Final = {ASIN: np.arcsin, ACOS: np.arccos, ATAN: np.arctan, ATAN2: np.arctan2, POW: np.power}
 """Rows to which numpy gives another name."""
 
 
@@ -21,12 +23,12 @@ def _reciprocal_root(x: Floats) -> Floats:
     return 1 / np.sqrt(x)
 
 
-def _of_numpy(name: str) -> Callable[..., Floats]:
-    function: Callable[..., Floats] = getattr(np, _CALLED.get(name, name))
+def _of_numpy(row: OpDef) -> Callable[..., Floats]:
+    function: Callable[..., Floats] = _CALLED[row] if row in _CALLED else getattr(np, row.name)
     return function
 
 
-UFUNCS: Final[dict[str, Callable[..., Floats]]] = {
-    name: _reciprocal_root if name == "rsqrt" else _of_numpy(name) for name, row in TABLE.items() if row.transcendental
+UFUNCS: Final[dict[OpDef, Callable[..., Floats]]] = {
+    row: _reciprocal_root if row is RSQRT else _of_numpy(row) for row in TABLE.values() if row.transcendental
 }
-"""By the name of the row: a function of arrays of f64; all but that of "rsqrt" are ufuncs."""
+"""By row: a function of arrays of f64; all but that of RSQRT are ufuncs."""

@@ -55,13 +55,13 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., Traced
     def call(*args: object, **kwargs: object) -> Traced:
         arranged = bridge.arranged(args, kwargs)
         arrays = [value for value in arranged if isinstance(value, (jax.Array, np.ndarray))]
-        known = (
+        kinds = (
             _Like(value.shape, np.dtype(value.dtype))
             if isinstance(value, (jax.Array, np.ndarray))
             else _Static(type(value), value)
             for value in arranged
         )
-        results = function(current().epoch, *known)(*arrays)
+        results = function(current().epoch, *kinds)(*arrays)
         return results[0] if len(results) == 1 else results or None
 
     call.__name__ = call.__qualname__ = bridge.name
@@ -172,10 +172,10 @@ class _Call:
 
     def _contents(self, kept: _Kept, values: Sequence[Traced], results: Sequence[Traced]) -> list[Traced]:
         """The arrays that the derivative needs, and the numbers."""
-        known = dict(zip(self.like, values, strict=True))
+        arrays = dict(zip(self.like, values, strict=True))
         if not kept.demand.again:
-            known |= dict(zip(self.written, results[len(self.returns) :], strict=True))
-        return [known[k] for k in kept.contents]
+            arrays |= dict(zip(self.written, results[len(self.returns) :], strict=True))
+        return [arrays[k] for k in kept.contents]
 
     def _back(
         self, kept: _Kept, pull: Traced, contents: Sequence[Traced], adjoints: Sequence[Traced]
@@ -201,14 +201,14 @@ class _Call:
     def _arguments(self, values: dict[int, Traced], copied: Sequence[int] = ()) -> tuple[Traced, ...]:
         """The arguments of a launch: arrays of numpy, and numbers; what is not known stands there with any contents."""
 
-        def argument(k: int, known: _Static | _Like) -> Traced:
-            if isinstance(known, _Static):
-                return known.value
-            array = np.asarray(values[k]) if k in values else np.zeros(known.shape, known.dtype)
-            array = np.array(array, order="C") if k in copied else np.ascontiguousarray(array).reshape(known.shape)
+        def argument(k: int, kind: _Static | _Like) -> Traced:
+            if isinstance(kind, _Static):
+                return kind.value
+            array = np.asarray(values[k]) if k in values else np.zeros(kind.shape, kind.dtype)
+            array = np.array(array, order="C") if k in copied else np.ascontiguousarray(array).reshape(kind.shape)
             return array if k in self.arrays else array.item()
 
-        return tuple(argument(k, known) for k, known in enumerate(self.args))
+        return tuple(argument(k, kind) for k, kind in enumerate(self.args))
 
     @staticmethod
     def _paired(args: tuple[Traced, ...], active: Sequence[int], adjoints: dict[int, Traced]) -> tuple[Traced, ...]:

@@ -104,8 +104,8 @@ def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
 
 def _attribute(owner: object, name: str, was: object, life: Life) -> Attribute:
     words = watched(was)
-    known, kept = (None, ()) if words is None else words
-    return Attribute(life.refer(owner), name, life.refer(was), changes_in_place(was), known, kept)
+    addresses, kept = (None, ()) if words is None else words
+    return Attribute(life.refer(owner), name, life.refer(was), changes_in_place(was), addresses, kept)
 
 
 def conditions(captured: Sequence[Attribute]) -> tuple[Still, ...] | None:

@@ -89,7 +89,7 @@ class Life:
 
     def objects(self) -> tuple[object, ...]:
         """The objects: who has them keeps the specialisation in use."""
-        return tuple(one for known in list(self._objects.values()) if (one := known()) is not None)
+        return tuple(one for reference in list(self._objects.values()) if (one := reference()) is not None)
 
     def then(self, action: Callable[[], None]) -> None:
         """Call a function when the life ends."""

@@ -116,10 +116,10 @@ class Num:
         return number.chosen(self.value, _side(number, yes), _side(number, no))
 
 
-def _side(known: Num, side: Num | float) -> Num:
+def _side(other: Num, side: Num | float) -> Num:
     if isinstance(side, Num):
         return side
-    number = known.literal(side)
+    number = other.literal(side)
     number.live = np.array([side != 0])
     return number
 

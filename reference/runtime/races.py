@@ -19,6 +19,8 @@ from ..interpreter.lanes import Box
 from ..interpreter.messages import label
 from ..interpreter.overlap import Slots, Span, numbered
 from ..interpreter.races import Access, Touch, race
+from ..ir.opdef import OpDef
+from ..ir.ops import ATOMIC, LOAD, STORE
 from ..ir.structure import Place, Program
 from ..ir.verify.verifier import verify
 from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
@@ -28,7 +30,7 @@ from .protocol.options import Options
 
 __all__ = ["RaceCheck"]
 
-_ACCESS: Final = {"store": Access.WRITE, "load": Access.READ, "atomic": Access.ATOMIC}
+_ACCESS: Final = {STORE: Access.WRITE, LOAD: Access.READ, ATOMIC: Access.ATOMIC}
 _APART: Final = 1 << 64
 """More than any address: what the host can't compare has addresses of its own, as far apart."""
 
@@ -189,25 +191,25 @@ class _Conflict:
         index = tuple(map(int, np.unravel_index(element, shape))) if shape else ()
         return race(label(place), index, self._touch(*one), self._touch(*other))
 
-    def _pair(self) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Two marks that conflict: (kind, mark)."""
-        for kind, other in (("store", "store"), *PAIRS):
+    def _pair(self) -> tuple[tuple[OpDef, int], tuple[OpDef, int]]:
+        """Two marks that conflict: (row of the access, mark)."""
+        for kind, other in ((STORE, STORE), *PAIRS):
             for one in self._marks.get(kind, ())[::-1]:
                 for mark in self._marks.get(other, ()):
                     if one >> self._form.shift != mark >> self._form.shift:
                         return (kind, one), (other, mark)
         raise InternalError("a row of marks without a conflict is on record")
 
-    def _site(self, kind: str, mark: int) -> Site:
+    def _site(self, kind: OpDef, mark: int) -> Site:
         """The access that left a mark; of narrow marks the first that may have."""
         form, layout = self._form, self._layout
         if form.wide:
             return form.sites[mark & ((1 << form.shift) - 1)]
         places = zip(form.rows, layout.bases, layout.ends, strict=True)
         inside = [row for row, (base, _), end in places if base <= self._row < end]
-        return next(site for site in form.sites if site.op.name == kind and site.row in inside)
+        return next(site for site in form.sites if site.op.opdef is kind and site.row in inside)
 
-    def _touch(self, kind: str, mark: int) -> Touch:
+    def _touch(self, kind: OpDef, mark: int) -> Touch:
         site = self._site(kind, mark)
         bounds = self._boxes[site.loop].tolist()
         end = 2 * self._form.axes[site.loop]

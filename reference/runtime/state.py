@@ -29,7 +29,8 @@ ENDED: Final = [0]
 class Resident(Protocol):
     """What lives in a runtime: it is told when the runtime ends."""
 
-    def drop(self) -> None: ...
+    def drop(self) -> None:
+        """Let go of everything that belongs to the runtime, which has ended."""
 
 
 class Runtime:

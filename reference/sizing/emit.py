@@ -11,6 +11,7 @@ from ..errors import InternalError
 from ..ir.builder import Builder
 from ..ir.def_use import live_into
 from ..ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE
+from ..ir.scalar_ops import FLOORDIV, MAX, MOD
 from ..ir.structure import Op, Region, Value
 from ..ir.types import i64, u1
 from ..transforms.rewriting.rewrite import clone_op
@@ -108,8 +109,8 @@ class Emitter:
 
     def _product(self, one: Value, other: Value) -> Value:
         b = self.b
-        some = b.emit("max", other, b.const(1, i64))
-        fits = b.le(one, b.emit("floordiv", b.const(MOST, i64), some))
+        some = b.emit(MAX, other, b.const(1, i64))
+        fits = b.le(one, b.emit(FLOORDIV, b.const(MOST, i64), some))
         return self._or_most(fits, b.mul(one, other))
 
     def emit_times(self, expr: Times) -> Value:
@@ -158,9 +159,9 @@ class Emitter:
         b = self.b
         n = self.not_negative(n)
         one, two = b.const(1, i64), b.const(2, i64)
-        even = b.eq(b.emit("mod", n, two), b.const(0, i64))
-        half = b.select(even, b.emit("floordiv", n, two), n)
-        other = b.select(even, b.add(n, one), b.emit("floordiv", b.add(n, one), two))
+        even = b.eq(b.emit(MOD, n, two), b.const(0, i64))
+        half = b.select(even, b.emit(FLOORDIV, n, two), n)
+        other = b.select(even, b.add(n, one), b.emit(FLOORDIV, b.add(n, one), two))
         return self._or_most(b.lt(n, b.const(2**32 - 1, i64)), b.mul(half, other))
 
     @contextmanager

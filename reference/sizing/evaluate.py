@@ -46,8 +46,8 @@ def evaluate(size: Size, scalars: Sequence[Constant], memory: Mapping[str, Array
 class _Host:
     """Evaluates values and formulas of a task for one thread."""
 
-    def __init__(self, known: Mapping[Value, Constant], memory: Mapping[str, Array]) -> None:
-        self.known, self.memory = dict(known), memory
+    def __init__(self, values: Mapping[Value, Constant], memory: Mapping[str, Array]) -> None:
+        self.known, self.memory = dict(values), memory
 
     def size(self, expr: SizeExpr) -> int:
         """The count that a formula gives: from 0 to MOST."""

@@ -7,8 +7,12 @@ from functools import partial, reduce
 from typing import Final
 
 from ..errors import AdstackTypeError
+from ..ir import scalar_ops as ops
+from ..ir.opdef import OpDef
+from ..ir.ops import RANDOM
 from .elements import Elements, zip_elements
 from .kinds import Operand
+from .operations import BIT_SHR, LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR
 from .protocol import current_emitter, is_expr
 from .scalars import HOST, OPERATORS, check_number, dtype_of, plain
 
@@ -16,156 +20,159 @@ Value = Operand
 """A number, a runtime value, a vector or a matrix."""
 
 
-def apply(name: str, *args: Value, **attrs: object) -> Value:
-    """The function `name` of scalars `args`: recorded if a runtime value or an emitter is at hand, else computed.
+def apply(row: OpDef, *args: Value, **attrs: object) -> Value:
+    """The operation `row` of scalars `args`: recorded if a runtime value or an emitter is at hand, else computed.
 
     AdstackTypeError if an argument is no number, or the function is available in kernels only.
     """
     for a in args:
-        check_number(name, a)
+        check_number(row.name, a)
     args = tuple(plain(a) for a in args)
     emitter = next((a for a in args if is_expr(a)), current_emitter())
     if emitter is not None:
-        return emitter.__adstack_emit__(name, args, **attrs)
-    if name not in HOST:
-        raise AdstackTypeError(f"{name} is available in kernels only", do="call it inside a @kernel or @func")
-    return HOST[name](*args, **attrs)
+        return emitter.__adstack_emit__(row, args, **attrs)
+    if row not in HOST:
+        raise AdstackTypeError(f"{row.name} is available in kernels only", do="call it inside a @kernel or @func")
+    return HOST[row](*args, **attrs)
 
 
-def elementwise(name: str, *args: Value, **attrs: object) -> Value:
-    """The function `name`, elementwise on vectors and matrices, scalars broadcast."""
-    return zip_elements(name, partial(apply, name, **attrs), *args)
+def elementwise(row: OpDef, *args: Value, **attrs: object) -> Value:
+    """The function of the language that is `row`, elementwise on vectors and matrices, scalars broadcast.
+
+    AdstackTypeError if shapes differ, or as `apply` says.
+    """
+    return zip_elements(row.name, partial(apply, row, **attrs), *args)
 
 
-def operate(name: str, *args: Value) -> Value:
-    """The operator `name` of the table of operations, elementwise on vectors and matrices, scalars broadcast."""
-    return zip_elements(name, OPERATORS[name], *args)
+def operate(row: OpDef, *args: Value) -> Value:
+    """The operator of the language that is `row`, elementwise on vectors and matrices, scalars broadcast."""
+    return zip_elements(row.name, OPERATORS[row], *args)
 
 
-def _unary(name: str, doc: str) -> Callable[[Value], Value]:
+def _unary(row: OpDef, doc: str) -> Callable[[Value], Value]:
     def function(x: Value) -> Value:
-        return elementwise(name, x)
+        return elementwise(row, x)
 
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = function.__qualname__ = row.name
     function.__doc__ = doc
     return function
 
 
-sin: Final = _unary("sin", "Sine of an angle in radians.")
-cos: Final = _unary("cos", "Cosine of an angle in radians.")
-tan: Final = _unary("tan", "Tangent of an angle in radians.")
-asin: Final = _unary("asin", "The angle in [-pi/2, pi/2] whose sine is x.")
-acos: Final = _unary("acos", "The angle in [0, pi] whose cosine is x.")
-atan: Final = _unary("atan", "The angle in [-pi/2, pi/2] whose tangent is x.")
-sinh: Final = _unary("sinh", "Hyperbolic sine.")
-cosh: Final = _unary("cosh", "Hyperbolic cosine.")
-tanh: Final = _unary("tanh", "Hyperbolic tangent.")
-exp: Final = _unary("exp", "e to the power x.")
-exp2: Final = _unary("exp2", "2 to the power x.")
-expm1: Final = _unary("expm1", "e to the power x, minus 1, without cancellation near 0.")
-log: Final = _unary("log", "Natural logarithm: -inf at 0, NaN below.")
-log2: Final = _unary("log2", "Logarithm to base 2.")
-log10: Final = _unary("log10", "Logarithm to base 10.")
-log1p: Final = _unary("log1p", "Natural logarithm of 1 + x, without cancellation near 0.")
-sqrt: Final = _unary("sqrt", "Square root, correctly rounded: NaN below 0.")
-rsqrt: Final = _unary("rsqrt", "1 / sqrt(x).")
-cbrt: Final = _unary("cbrt", "Cube root.")
-popcnt: Final = _unary("popcnt", "How many bits of an integer are set.")
-clz: Final = _unary("clz", "How many zero bits stand above the highest set bit of an integer.")
-abs_: Final = _unary("abs", "Magnitude; its derivative at 0 is 0.")
-logical_not: Final = _unary("logical_not", "Whether x is zero.")
+sin: Final = _unary(ops.SIN, "Sine of an angle in radians.")
+cos: Final = _unary(ops.COS, "Cosine of an angle in radians.")
+tan: Final = _unary(ops.TAN, "Tangent of an angle in radians.")
+asin: Final = _unary(ops.ASIN, "The angle in [-pi/2, pi/2] whose sine is x.")
+acos: Final = _unary(ops.ACOS, "The angle in [0, pi] whose cosine is x.")
+atan: Final = _unary(ops.ATAN, "The angle in [-pi/2, pi/2] whose tangent is x.")
+sinh: Final = _unary(ops.SINH, "Hyperbolic sine.")
+cosh: Final = _unary(ops.COSH, "Hyperbolic cosine.")
+tanh: Final = _unary(ops.TANH, "Hyperbolic tangent.")
+exp: Final = _unary(ops.EXP, "e to the power x.")
+exp2: Final = _unary(ops.EXP2, "2 to the power x.")
+expm1: Final = _unary(ops.EXPM1, "e to the power x, minus 1, without cancellation near 0.")
+log: Final = _unary(ops.LOG, "Natural logarithm: -inf at 0, NaN below.")
+log2: Final = _unary(ops.LOG2, "Logarithm to base 2.")
+log10: Final = _unary(ops.LOG10, "Logarithm to base 10.")
+log1p: Final = _unary(ops.LOG1P, "Natural logarithm of 1 + x, without cancellation near 0.")
+sqrt: Final = _unary(ops.SQRT, "Square root, correctly rounded: NaN below 0.")
+rsqrt: Final = _unary(ops.RSQRT, "1 / sqrt(x).")
+cbrt: Final = _unary(ops.CBRT, "Cube root.")
+popcnt: Final = _unary(ops.POPCNT, "How many bits of an integer are set.")
+clz: Final = _unary(ops.CLZ, "How many zero bits stand above the highest set bit of an integer.")
+abs_: Final = _unary(ops.ABS, "Magnitude; its derivative at 0 is 0.")
+logical_not: Final = _unary(LOGICAL_NOT, "Whether x is zero.")
 
 
-def _rounding(name: str, doc: str) -> Callable[..., Value]:
+def _rounding(row: OpDef, doc: str) -> Callable[..., Value]:
     def function(x: Value, dtype: object = None) -> Value:
-        result = elementwise(name, x)
+        result = elementwise(row, x)
         return result if dtype is None else cast(result, dtype)
 
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = function.__qualname__ = row.name
     function.__doc__ = doc + "\n\nThe result has the type of x, or `dtype` if that is given."
     return function
 
 
-floor: Final = _rounding("floor", "The largest integral value not above x.")
-ceil: Final = _rounding("ceil", "The least integral value not below x.")
-round_: Final = _rounding("round", "The nearest integral value, halves away from zero.")
-trunc: Final = _rounding("trunc", "The integral part of x.")
+floor: Final = _rounding(ops.FLOOR, "The largest integral value not above x.")
+ceil: Final = _rounding(ops.CEIL, "The least integral value not below x.")
+round_: Final = _rounding(ops.ROUND, "The nearest integral value, halves away from zero.")
+trunc: Final = _rounding(ops.TRUNC, "The integral part of x.")
 
 
 def atan2(y: Value, x: Value) -> Value:
     """The angle of the point (x, y), in [-pi, pi]."""
-    return elementwise("atan2", y, x)
+    return elementwise(ops.ATAN2, y, x)
 
 
 def hypot(x: Value, y: Value) -> Value:
     """sqrt(x * x + y * y) without overflow on the way."""
-    return elementwise("hypot", x, y)
+    return elementwise(ops.HYPOT, x, y)
 
 
 def fma(a: Value, b: Value, c: Value) -> Value:
     """a * b + c, rounded once."""
-    return elementwise("fma", a, b, c)
+    return elementwise(ops.FMA, a, b, c)
 
 
 def pow_(base: Value, exponent: Value) -> Value:
     """`base ** exponent`: an integer if both are."""
-    return operate("pow", base, exponent)
+    return operate(ops.POW, base, exponent)
 
 
-def _folded(name: str, args: tuple[Value, ...]) -> Value:
+def _folded(row: OpDef, args: tuple[Value, ...]) -> Value:
     if not args:
-        raise AdstackTypeError(f"{name} needs at least one argument", do=f"write {name}(a, b)")
-    return reduce(lambda right, left: elementwise(name, left, right), reversed(args))
+        raise AdstackTypeError(f"{row.name} needs at least one argument", do=f"write {row.name}(a, b)")
+    return reduce(lambda right, left: elementwise(row, left, right), reversed(args))
 
 
 def max_(*args: Value) -> Value:
     """The largest argument: a NaN loses, the right one wins a tie; `max(a, b, c)` is `max(a, max(b, c))`."""
-    return _folded("max", args)
+    return _folded(ops.MAX, args)
 
 
 def min_(*args: Value) -> Value:
     """The smallest argument: a NaN loses, the right one wins a tie; `min(a, b, c)` is `min(a, min(b, c))`."""
-    return _folded("min", args)
+    return _folded(ops.MIN, args)
 
 
 def select(condition: Value, if_true: Value, if_false: Value) -> Value:
     """`if_true` where the condition holds, else `if_false`; both are evaluated."""
-    return elementwise("select", condition, if_true, if_false)
+    return elementwise(ops.SELECT, condition, if_true, if_false)
 
 
 def cast(x: Value, dtype: object) -> Value:
     """x converted to `dtype`: floats round to nearest, to integers they truncate and saturate; integers wrap."""
-    return elementwise("cast", x, to=dtype_of(dtype))
+    return elementwise(ops.CAST, x, to=dtype_of(dtype))
 
 
 def bit_cast(x: Value, dtype: object) -> Value:
     """The bits of x read as a value of `dtype`, which has the same width."""
-    return elementwise("bitcast", x, to=dtype_of(dtype))
+    return elementwise(ops.BITCAST, x, to=dtype_of(dtype))
 
 
 def raw_div(a: Value, b: Value) -> Value:
     """The quotient a / b as in C: integers truncate toward zero, floats divide."""
-    return elementwise("raw_div", a, b)
+    return elementwise(ops.RAW_DIV, a, b)
 
 
 def raw_mod(a: Value, b: Value) -> Value:
     """The remainder of a / b as in C: it has the sign of a."""
-    return elementwise("raw_mod", a, b)
+    return elementwise(ops.RAW_MOD, a, b)
 
 
 def bit_shr(x: Value, amount: Value) -> Value:
     """x shifted right by `amount` bits, zeros coming in at the top (`>>` keeps the sign)."""
-    return elementwise("bit_shr", x, amount)
+    return elementwise(BIT_SHR, x, amount)
 
 
 def logical_and(a: Value, b: Value) -> Value:
     """Whether both a and b are nonzero; both are evaluated."""
-    return elementwise("logical_and", a, b)
+    return elementwise(LOGICAL_AND, a, b)
 
 
 def logical_or(a: Value, b: Value) -> Value:
     """Whether a or b is nonzero; both are evaluated."""
-    return elementwise("logical_or", a, b)
+    return elementwise(LOGICAL_OR, a, b)
 
 
 def like(x: Value, number: int) -> Value:
@@ -174,7 +181,7 @@ def like(x: Value, number: int) -> Value:
     if isinstance(x, Elements):
         return x.map(partial(like, number=number))
     check_number("a constant", x)
-    return x.__adstack_emit__("cast", (number,), to=x.dtype) if is_expr(x) else type(x)(number)
+    return x.__adstack_emit__(ops.CAST, (number,), to=x.dtype) if is_expr(x) else type(x)(number)
 
 
 def zero(x: Value) -> Value:
@@ -192,7 +199,7 @@ def random(dtype: object = float) -> Value:
 
     Floats are uniform in [0, 1), integers over their whole range.
     """
-    return apply("random", to=dtype_of(dtype))
+    return apply(RANDOM, to=dtype_of(dtype))
 
 
 def randn(dtype: object = float) -> Value:

@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
-from ..ir.ops import TABLE
-from ..ir.scalar_ops import ABS, MAX, MIN, SELECT
+from ..ir.opdef import OpDef
+from ..ir.scalar_ops import ABS, ADD, DIV, MAX, MIN, MUL, NEG, POW, SELECT, SQRT, SUB
 from ..ir.ufuncs import UFUNCS
 from ..runtime.threads.recording import in_charge
 from .kinds import Operand
@@ -76,28 +76,28 @@ class Linked(float):
         return float(self.node) if isinstance(self.node, float) else 0.0
 
     def __add__(self, other: object) -> Operand:
-        return _operated("add", float.__add__, self, other)
+        return _operated(ADD, float.__add__, self, other)
 
     def __radd__(self, other: object) -> Operand:
-        return _operated("add", float.__add__, other, self)
+        return _operated(ADD, float.__add__, other, self)
 
     def __sub__(self, other: object) -> Operand:
-        return _operated("sub", float.__sub__, self, other)
+        return _operated(SUB, float.__sub__, self, other)
 
     def __rsub__(self, other: object) -> Operand:
-        return _operated("sub", float.__sub__, other, self)
+        return _operated(SUB, float.__sub__, other, self)
 
     def __mul__(self, other: object) -> Operand:
-        return _operated("mul", float.__mul__, self, other)
+        return _operated(MUL, float.__mul__, self, other)
 
     def __rmul__(self, other: object) -> Operand:
-        return _operated("mul", float.__mul__, other, self)
+        return _operated(MUL, float.__mul__, other, self)
 
     def __truediv__(self, other: object) -> Operand:
-        return _operated("div", float.__truediv__, self, other)
+        return _operated(DIV, float.__truediv__, self, other)
 
     def __rtruediv__(self, other: object) -> Operand:
-        return _operated("div", float.__truediv__, other, self)
+        return _operated(DIV, float.__truediv__, other, self)
 
     def __mod__(self, other: object) -> Operand:
         return _remainder(self, other)
@@ -112,27 +112,27 @@ class Linked(float):
         return other // self, other % self
 
     def __pow__(self, other: object, modulus: None = None) -> Operand:
-        return _operated("pow", float.__pow__, self, other)
+        return _operated(POW, float.__pow__, self, other)
 
     def __rpow__(self, other: object, modulus: None = None) -> Operand:
-        return _operated("pow", float.__pow__, other, self)
+        return _operated(POW, float.__pow__, other, self)
 
     def __neg__(self) -> Operand:
-        return _apply("neg", float.__neg__, self)
+        return _apply(NEG, float.__neg__, self)
 
     def __pos__(self) -> Operand:
         return self
 
     def __abs__(self) -> Operand:
-        return _apply("abs", float.__abs__, self)
+        return _apply(ABS, float.__abs__, self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """What numpy computes is a function of the language, or a plain number."""
         plain = [float(x) if isinstance(x, Linked) else x for x in inputs]
-        name = _UFUNCS.get(ufunc.__name__)
-        if name is None or method != "__call__" or options or not all(_is_number(x) for x in inputs):
+        row = _UFUNCS.get(ufunc.__name__)
+        if row is None or method != "__call__" or options or not all(_is_number(x) for x in inputs):
             return getattr(ufunc, method)(*plain, **options)
-        return _apply(name, lambda *args: float(ufunc(*args)), *inputs)
+        return _apply(row, lambda *args: float(ufunc(*args)), *inputs)
 
     def __copy__(self) -> Linked:
         return self
@@ -145,32 +145,32 @@ class Linked(float):
 
 
 _UFUNCS: Final = {
-    "add": "add",
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "true_divide": "div",
-    "float_power": "pow",
-    "negative": "neg",
-    "absolute": "abs",
-    "fabs": "abs",
-    "maximum": "max",
-    "minimum": "min",
-    "sqrt": "sqrt",
-} | {function.__name__: name for name, function in UFUNCS.items() if isinstance(function, np.ufunc)}
-"""What numpy's functions are in the language."""
+    np.add.__name__: ADD,
+    np.subtract.__name__: SUB,
+    np.multiply.__name__: MUL,
+    np.divide.__name__: DIV,
+    "true_divide": DIV,
+    np.float_power.__name__: POW,
+    np.negative.__name__: NEG,
+    np.absolute.__name__: ABS,
+    np.fabs.__name__: ABS,
+    np.maximum.__name__: MAX,
+    np.minimum.__name__: MIN,
+    np.sqrt.__name__: SQRT,
+} | {function.__name__: row for row, function in UFUNCS.items() if isinstance(function, np.ufunc)}
+"""What numpy's functions are in the language, by their names; `np.divide` has been called both of its."""
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
-def _operated(name: str, function: Callable[..., Value], *args: Operand) -> Operand:
+def _operated(row: OpDef, function: Callable[..., Value], *args: Operand) -> Operand:
     """An operator of Python on two numbers; others know what to do with a float themselves."""
     if not all(_is_number(a) for a in args):
         return NotImplemented
     first, second = (a if isinstance(a, Linked) else float(a) for a in args)
-    return _apply(name, function, first, second)
+    return _apply(row, function, first, second)
 
 
 def _remainder(a: Operand, b: Operand) -> Operand:
@@ -181,13 +181,13 @@ def _remainder(a: Operand, b: Operand) -> Operand:
     return _linked(value, [(a, 1.0), (b, -quotient)])
 
 
-def _apply(name: str, function: Callable[..., Value], *args: object, **attrs: object) -> Value:
-    """Apply `function`, operation `name` of the table, to numbers, some of which know their origin."""
+def _apply(row: OpDef, function: Callable[..., Value], *args: object, **attrs: object) -> Value:
+    """Apply `function`, which computes the operation `row`, to numbers, some of which know their origin."""
     plain = [float(a) if isinstance(a, Linked) else a for a in args]
     value = function(*plain, **attrs)
     if not isinstance(value, float):
         return value
-    return _linked(value, zip(args, slopes(name, plain, value), strict=False))
+    return _linked(value, zip(args, slopes(row, plain, value), strict=False))
 
 
 def _linked(value: float, slopes: Iterable[tuple[object, float]]) -> float:
@@ -199,15 +199,14 @@ def _linked(value: float, slopes: Iterable[tuple[object, float]]) -> float:
     return Linked.of(value, chain, chain.combined([(a.node, slope) for a, slope in live if a.chain is chain]))
 
 
-def tracked(name: str, function: Callable[..., object]) -> Callable[..., Value]:
-    """A function of the language on host numbers whose result knows its origin; `name` is that of its operation."""
-    row = TABLE.get(name)
-    if row is None or not row.pulls or row in (ABS, MAX, MIN, SELECT):
+def tracked(row: OpDef, function: Callable[..., object]) -> Callable[..., Value]:
+    """A function of the language on host numbers whose result knows its origin; `row` is its operation."""
+    if not row.pulls or row in (ABS, MAX, MIN, SELECT):
         return function  # they hand one of their operands on, or use its operators
 
     def compute(*args: object, **attrs: object) -> Value:
         if any(isinstance(a, Linked) for a in args):
-            return _apply(name, function, *args, **attrs)
+            return _apply(row, function, *args, **attrs)
         return function(*args, **attrs)
 
     return compute

@@ -1,13 +1,14 @@
 """How the functions of the language reach the frontend: what a runtime value is, and who records operations.
 
-A function such as `sin` does not know kernels. It hands its name and arguments to the first runtime value among them;
-if there is none but a kernel is being compiled, to the emitter in charge; otherwise it computes on the host.
+A function such as `sin` does not know kernels. It hands its operation and arguments to the first runtime value among
+them; if there is none but a kernel is being compiled, to the emitter in charge; otherwise it computes on the host.
 """
 
 from __future__ import annotations
 
 from typing import Final, Protocol
 
+from ..ir.opdef import OpDef
 from ..ir.types import DType
 from ..runtime.threads.scopes import Scopes, Within
 from .kinds import KernelObject, Operand
@@ -18,8 +19,8 @@ __all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting",
 class Emitter(Protocol):
     """Records operations of the kernel being compiled."""
 
-    def __adstack_emit__(self, name: str, args: tuple[Operand, ...], /, **attrs: Operand) -> Operand:
-        """The result of the language's function `name`.
+    def __adstack_emit__(self, row: OpDef, args: tuple[Operand, ...], /, **attrs: Operand) -> Operand:
+        """The result of an operation of the language: a row of the table, or one of `operations.py`.
 
         `args` are runtime values and numbers (weak literals). Types are promoted, integers given to functions of reals
         are cast to the default float type, here. `to` in `attrs` is a `DType`, or Python's int, float or bool, which
@@ -39,7 +40,8 @@ class ExprLike(Emitter, Protocol):
     """
 
     @property
-    def dtype(self) -> DType: ...
+    def dtype(self) -> DType:
+        """The scalar type, after promotion."""
 
 
 class AtomicTarget(Protocol):

@@ -19,6 +19,8 @@ import numpy as np
 
 from ..errors import AdstackTypeError, AdstackValueError
 from ..ir import arithmetic
+from ..ir import scalar_ops as ops
+from ..ir.opdef import OpDef
 from ..ir.ops import TABLE
 from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigned
 from ..ir.ufuncs import UFUNCS
@@ -26,6 +28,7 @@ from ..runtime.state import active, current
 from .elements import describe
 from .kinds import Operand, TypeLike
 from .linked import tracked
+from .operations import BIT_SHR, LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR, POS
 from .protocol import is_expr
 
 __all__ = ["HOST", "OPERATORS", "dtype_of", "host_cast", "quotient", "resolve", "settled", "uint"]
@@ -56,11 +59,10 @@ def _in_f64(function: Callable[..., Operand]) -> Callable[..., Operand]:
     return compute
 
 
-def _ieee(name: str) -> Callable[..., Operand]:
-    """The table's meaning of `name` in f64, on Python numbers."""
-    meaning = TABLE[name].meaning
-    assert meaning is not None
-    return _in_f64(partial(meaning, f64))
+def _ieee(row: OpDef) -> Callable[..., Operand]:
+    """The meaning of a row in f64, on Python numbers."""
+    assert row.meaning is not None
+    return _in_f64(partial(row.meaning, f64))
 
 
 def _is_float(*args: object) -> bool:
@@ -71,7 +73,7 @@ def _is_int(*args: object) -> bool:
     return all(isinstance(a, int) for a in args)
 
 
-_divide = _ieee("div")
+_divide = _ieee(ops.DIV)
 _power = _in_f64(np.power)
 
 
@@ -83,7 +85,7 @@ def quotient(a: Number, b: Number) -> Number:
 def _floordiv(a: Number, b: Number) -> Number:
     if b == 0 and _is_int(a, b):
         return 0
-    return _ieee("floor")(quotient(a, b)) if b == 0 and _is_float(a, b) else a // b
+    return _ieee(ops.FLOOR)(quotient(a, b)) if b == 0 and _is_float(a, b) else a // b
 
 
 def _mod(a: Number, b: Number) -> Number:
@@ -112,55 +114,55 @@ def _invert(a: Number) -> Number:
     return not a if isinstance(a, bool) else ~a
 
 
-_NUMBER_OPERATORS: Final[dict[str, Callable[..., Operand]]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": quotient,
-    "floordiv": _floordiv,
-    "mod": _mod,
-    "pow": _pow,
-    "shl": _shl,
-    "shr": _shr,
-    "and": operator.and_,
-    "or": operator.or_,
-    "xor": operator.xor,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "neg": operator.neg,
-    "pos": operator.pos,
-    "not": _invert,
+_NUMBER_OPERATORS: Final[dict[OpDef, Callable[..., Operand]]] = {
+    ops.ADD: operator.add,
+    ops.SUB: operator.sub,
+    ops.MUL: operator.mul,
+    ops.DIV: quotient,
+    ops.FLOORDIV: _floordiv,
+    ops.MOD: _mod,
+    ops.POW: _pow,
+    ops.SHL: _shl,
+    ops.SHR: _shr,
+    ops.AND: operator.and_,
+    ops.OR: operator.or_,
+    ops.XOR: operator.xor,
+    ops.EQ: operator.eq,
+    ops.NE: operator.ne,
+    ops.LT: operator.lt,
+    ops.LE: operator.le,
+    ops.GT: operator.gt,
+    ops.GE: operator.ge,
+    ops.NEG: operator.neg,
+    POS: operator.pos,
+    ops.NOT: _invert,
 }
-_EXPR_OPERATORS: Final[dict[str, Callable[..., Operand]]] = {
+_EXPR_OPERATORS: Final[dict[OpDef, Callable[..., Operand]]] = {
     **_NUMBER_OPERATORS,
-    "div": operator.truediv,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "pow": operator.pow,
-    "shl": operator.lshift,
-    "shr": operator.rshift,
-    "not": operator.invert,
+    ops.DIV: operator.truediv,
+    ops.FLOORDIV: operator.floordiv,
+    ops.MOD: operator.mod,
+    ops.POW: operator.pow,
+    ops.SHL: operator.lshift,
+    ops.SHR: operator.rshift,
+    ops.NOT: operator.invert,
 }
 
 
-def _operator(name: str) -> Callable[..., Operand]:
-    of_linked, of_exprs = tracked(name, _NUMBER_OPERATORS[name]), _EXPR_OPERATORS[name]
+def _operator(row: OpDef) -> Callable[..., Operand]:
+    of_linked, of_exprs = tracked(row, _NUMBER_OPERATORS[row]), _EXPR_OPERATORS[row]
 
     def apply(*args: object) -> Operand:
         for a in args:
-            check_number(name, a)
+            check_number(row.name, a)
         return of_exprs(*args) if any(is_expr(a) for a in args) else of_linked(*args)
 
-    apply.__name__ = name
+    apply.__name__ = row.name
     return apply
 
 
-OPERATORS: Final = {name: _operator(name) for name in _NUMBER_OPERATORS}
-"""Operators of two (or one) elements, by the names of the table of operations."""
+OPERATORS: Final = {row: _operator(row) for row in _NUMBER_OPERATORS}
+"""Operators of two (or one) elements."""
 
 
 class uint:  # noqa: N801 - it stands beside Python's int
@@ -248,16 +250,17 @@ def width_type(value: int) -> DType:
     raise AdstackValueError(f"{value} does not fit in 64 bits", do="use a smaller number")
 
 
-def _bits(name: str) -> Callable[..., Operand]:
+def _bits(row: OpDef) -> Callable[..., Operand]:
     """An operation on the bits of an integer of 32 or 64 bits."""
 
     def compute(value: object, *rest: object) -> int:
         if not isinstance(value, int):
-            raise AdstackTypeError(f"the operand of {name} must be an integer", note=f"got a {type(value).__name__}")
+            raise AdstackTypeError(
+                f"the operand of {row.name} must be an integer", note=f"got a {type(value).__name__}"
+            )
         dtype = width_type(value)
-        meaning = TABLE[name].meaning
-        assert meaning is not None
-        return int(meaning(i32, np.asarray(value, dtype.numpy)).item())
+        assert row.meaning is not None
+        return int(row.meaning(i32, np.asarray(value, dtype.numpy)).item())
 
     return compute
 
@@ -267,25 +270,25 @@ def _bit_shr(value: int, amount: int) -> int:
     return 0 if not 0 <= amount < bits else (value & ((1 << bits) - 1)) >> amount
 
 
-def _integers(name: str) -> Callable[..., Operand]:
+def _integers(row: OpDef) -> Callable[..., Operand]:
     """Truncating division and its remainder; 0 by zero."""
 
     def compute(a: Operand, b: Operand) -> Operand:
         if not _is_int(a, b):
-            raise AdstackTypeError(f"each operand of {name} must be an integer", do="cast to an integer type")
+            raise AdstackTypeError(f"each operand of {row.name} must be an integer", do="cast to an integer type")
         quotient = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return quotient if name == "raw_div" else 0 if b == 0 else a - quotient * b
+        return quotient if row is ops.RAW_DIV else 0 if b == 0 else a - quotient * b
 
     return compute
 
 
 def _raw_div(a: object, b: object) -> Operand:
-    return _integers("raw_div")(a, b) if _is_int(a, b) else quotient(a, b)
+    return _integers(ops.RAW_DIV)(a, b) if _is_int(a, b) else quotient(a, b)
 
 
-def _whole(name: str, exact: Callable[[Operand], Operand]) -> Callable[..., Operand]:
+def _whole(row: OpDef, exact: Callable[[Operand], Operand]) -> Callable[..., Operand]:
     """floor, ceil, round, trunc: a float stays a float, an integer is itself."""
-    of_floats = _ieee(name)
+    of_floats = _ieee(row)
 
     def compute(value: Operand) -> Operand:
         if isinstance(value, int):
@@ -311,29 +314,29 @@ def _select(condition: object, a: object, b: object) -> Operand:
     return a if condition else b
 
 
-_PLAIN: Final[dict[str, Callable[..., Operand]]] = {
-    **{name: _in_f64(function) for name, function in UFUNCS.items()},
-    **{name: _bits(name) for name, row in TABLE.items() if row.signature.line == "T -> i32"},
-    "sqrt": _ieee("sqrt"),
-    "fma": _ieee("fma"),
-    "pow": OPERATORS["pow"],
-    "floor": _whole("floor", math.floor),
-    "ceil": _whole("ceil", math.ceil),
-    "trunc": _whole("trunc", math.trunc),
-    "round": _whole("round", _round_half_away),
-    "abs": abs,
-    "max": _max,
-    "min": _min,
-    "select": _select,
-    "raw_div": _raw_div,
-    "raw_mod": _integers("raw_mod"),
-    "bit_shr": _bit_shr,
-    "cast": host_cast,
-    "bitcast": _host_bitcast,
-    "logical_not": operator.not_,
-    "logical_and": lambda a, b: bool(a) and bool(b),
-    "logical_or": lambda a, b: bool(a) or bool(b),
+_PLAIN: Final[dict[OpDef, Callable[..., Operand]]] = {
+    **{row: _in_f64(function) for row, function in UFUNCS.items()},
+    **{row: _bits(row) for row in TABLE.values() if row.signature.line == "T -> i32"},
+    ops.SQRT: _ieee(ops.SQRT),
+    ops.FMA: _ieee(ops.FMA),
+    ops.POW: OPERATORS[ops.POW],
+    ops.FLOOR: _whole(ops.FLOOR, math.floor),
+    ops.CEIL: _whole(ops.CEIL, math.ceil),
+    ops.TRUNC: _whole(ops.TRUNC, math.trunc),
+    ops.ROUND: _whole(ops.ROUND, _round_half_away),
+    ops.ABS: abs,
+    ops.MAX: _max,
+    ops.MIN: _min,
+    ops.SELECT: _select,
+    ops.RAW_DIV: _raw_div,
+    ops.RAW_MOD: _integers(ops.RAW_MOD),
+    BIT_SHR: _bit_shr,
+    ops.CAST: host_cast,
+    ops.BITCAST: _host_bitcast,
+    LOGICAL_NOT: operator.not_,
+    LOGICAL_AND: lambda a, b: bool(a) and bool(b),
+    LOGICAL_OR: lambda a, b: bool(a) or bool(b),
 }
 
-HOST: Final = {name: tracked(name, function) for name, function in _PLAIN.items()}
-"""What the functions of the language compute on host numbers, by the names that emitters get."""
+HOST: Final = {row: tracked(row, function) for row, function in _PLAIN.items()}
+"""What the functions of the language compute on host numbers."""

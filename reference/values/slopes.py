@@ -1,4 +1,4 @@
-"""Derivatives of single numbers of the host, by the table of operations: `slopes(name, operands, result)`."""
+"""Derivatives of single numbers of the host, by the table of operations: `slopes(row, operands, result)`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..ir.opdef import OpDef
-from ..ir.ops import TABLE
 from ..ir.pulls import Saved
 from ..ir.types import f64
 
 __all__ = ["slopes"]
 
 
-def slopes(name: str, operands: Sequence[object], result: float) -> list[float]:
+def slopes(row: OpDef, operands: Sequence[object], result: float) -> list[float]:
     """How a change of each operand of an operation reaches its result, in f64; 0 where it does not."""
-    row = TABLE.get(name)
-    pulls = () if row is None else row.pulls or ()
+    pulls = row.pulls or ()
     named = dict(zip("xyz", operands, strict=False), r=result)
     results = []
     with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from adstack.ir.ops import YIELD
-from adstack.ir.scalar_ops import CONST
+from adstack.ir.scalar_ops import ADD, CONST, DIV, FLOOR, FMA, MUL, RINT, SQRT, SUB
 from adstack.ir.structure import Op, Region
 from adstack.ir.types import DType, f64
 from adstack.transforms.math.algorithms import ALGORITHMS
@@ -40,8 +40,7 @@ def _usual(region: Region) -> Iterator[Op]:
 
 
 def _is_arithmetic(op: Op) -> bool:
-    names = ("add", "sub", "mul", "div", "fma", "sqrt", "floor", "rint")
-    return op.name in names and op.results[0].dtype.is_float
+    return op.opdef in (ADD, SUB, MUL, DIV, FMA, SQRT, FLOOR, RINT) and op.results[0].dtype.is_float
 
 
 def nanoseconds(name: str, dtype: DType) -> tuple[float, float]:

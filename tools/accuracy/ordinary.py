@@ -16,7 +16,7 @@ import numpy as np
 
 from adstack.ir.builder import Builder
 from adstack.ir.functions import builtin
-from adstack.ir.scalar_ops import CONST, FMA
+from adstack.ir.scalar_ops import ADD, AND, CONST, EQ, FMA, LT, MUL, NE, NOT, OR, SUB
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import Array, f32, f64, i32, u1, u32
 
@@ -55,10 +55,10 @@ class _Flagging:
 
     def _op(self, op: Op, operands: Sequence[Value]) -> None:
         if op.regions:
-            self._note(self.b.emit("not", operands[0]))
+            self._note(self.b.emit(NOT, operands[0]))
             self.values.update(zip(op.results, self._run(op.regions[0]), strict=True))
             return
-        copy = self.b.append(op.name, operands, [op.result.type], op.attrs)
+        copy = self.b.append(op.opdef, operands, [op.result.type], op.attrs)
         self.values[op.result] = copy.result
         if op.opdef is FMA:
             self._look(operands, copy.result)
@@ -70,26 +70,26 @@ class _Flagging:
         for number in (*operands, result):
             self._note_subnormal(number)
         x, y, z = (b.cast(v, f64) for v in operands)
-        product = b.emit("mul", x, y)
-        self._note_lost(result, b.emit("add", product, z))
+        product = b.emit(MUL, x, y)
+        self._note_lost(result, b.emit(ADD, product, z))
         if self.powers.intersection(operands[:2]):  # an exact product, and a sum, may stand for it
-            rounded = b.emit("mul", *operands[:2])
+            rounded = b.emit(MUL, *operands[:2])
             self._note_subnormal(rounded)
             self._note_lost(rounded, product)
 
     def _note_subnormal(self, number: Value) -> None:
         b = self.b
-        size = b.emit("and", b.bitcast(number, u32), b.const(0x7FFFFFFF, u32))
-        self._note(b.emit("lt", b.emit("sub", size, b.const(1, u32)), b.const(0x7FFFFF, u32)))
+        size = b.emit(AND, b.bitcast(number, u32), b.const(0x7FFFFFFF, u32))
+        self._note(b.emit(LT, b.emit(SUB, size, b.const(1, u32)), b.const(0x7FFFFF, u32)))
 
     def _note_lost(self, result: Value, exact: Value) -> None:
         """A result is 0, and what it stands for is not."""
         b = self.b
-        there = b.emit("ne", exact, b.const(0.0, f64))
-        self._note(b.emit("and", b.emit("eq", result, b.const(0.0, f32)), there))
+        there = b.emit(NE, exact, b.const(0.0, f64))
+        self._note(b.emit(AND, b.emit(EQ, result, b.const(0.0, f32)), there))
 
     def _note(self, condition: Value) -> None:
-        self.found = self.b.emit("or", self.found, condition)
+        self.found = self.b.emit(OR, self.found, condition)
 
 
 def widest(name: str) -> tuple[float, float] | None:

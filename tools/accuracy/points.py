@@ -37,9 +37,9 @@ def edges(dtype: DType) -> Array:
     info = np.finfo(dtype.numpy)
     powers = np.ldexp(1.0, np.arange(int(info.minexp) - int(info.nmant), int(info.maxexp))).astype(dtype.numpy)
     kept = powers[:: max(len(powers) // 64, 1)]
-    whole = np.arange(1, 34).astype(dtype.numpy)
+    integers = np.arange(1, 34).astype(dtype.numpy)
     extra = np.array([info.max, info.tiny, info.smallest_subnormal, 0.1, 0.3, 1.5, 2.5, math.pi, math.e], dtype.numpy)
-    positive = np.concatenate([kept, whole, whole / 2, whole / 3, extra])
+    positive = np.concatenate([kept, integers, integers / 2, integers / 3, extra])
     near = np.concatenate([positive, np.nextafter(positive, np.inf), np.nextafter(positive, -np.inf), [0.0, np.inf]])
     near = near.astype(dtype.numpy)
     return np.unique(np.concatenate([near, -near]).view(WORDS[dtype])).view(dtype.numpy)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adstack.ir.builder import Builder
+from adstack.ir.ops import CALL
 from adstack.ir.structure import Function, Kernel, Region, Value
 from adstack.ir.text.printer import print_ir
 from adstack.transforms.math.library import NAMES, from_source
@@ -25,7 +26,7 @@ def texts() -> dict[str, str]:
 def text_of(function: Function) -> str:
     """A function in the text form of IR: what stands before a kernel that calls it."""
     b = Builder(Region([Value(dtype) for dtype in function.params]))
-    b.append("call", b.region.args, function.returns, {"function": function})
+    b.append(CALL, b.region.args, function.returns, {"function": function})
     b.return_()
     text = print_ir(Kernel("caller", b.region), locs=False)
     return text[: text.index("kernel @caller")]

@@ -53,7 +53,7 @@ EXACT: Final[dict[OpDef, Callable[..., Real]]] = {
 """Operations that mpmath has not, or defines otherwise; the others have the same name there."""
 
 TRUTH: Final[dict[str, Truth]] = {
-    name: Truth(wide, EXACT.get(TABLE[name]) or getattr(mp, name)) for name, wide in UFUNCS.items()
+    row.name: Truth(wide, EXACT.get(row) or getattr(mp, row.name)) for row, wide in UFUNCS.items()
 }
 
 DIGITS: Final = 120

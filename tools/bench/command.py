@@ -47,15 +47,15 @@ def _several(context: click.Context, parameter: click.Parameter, values: Sequenc
     return tuple(dict.fromkeys(name.strip() for value in values for name in value.split(",") if name.strip()))
 
 
-def _listed(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
+def _listed(choices: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
     """Reads names or patterns of names, with commas between them."""
 
     def read(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
         names: list[str] = []
         for pattern in filter(None, (part.strip() for part in value.split(","))):
-            matches = fnmatch.filter(known, pattern)
+            matches = fnmatch.filter(choices, pattern)
             if not matches:
-                raise click.BadParameter(f"{pattern!r}; there are {', '.join(known)}")
+                raise click.BadParameter(f"{pattern!r}; there are {', '.join(choices)}")
             names += matches
         return tuple(dict.fromkeys(names))
 
@@ -201,8 +201,8 @@ def _write(file: Path, runs: Sequence[Run]) -> None:
 
 
 def _rows(target: str | None, arguments: str, names: Sequence[str], size: str, against: Sequence[str]) -> Sequence[Row]:
-    known = OF_KERNELS if target else ROWS
-    asked = [name for name in names if name in known]
+    table = OF_KERNELS if target else ROWS
+    asked = [name for name in names if name in table]
     if names and not asked:
         raise click.UsageError(f"no row {', '.join(names)} {'of kernels' if target else 'without a kernel'}")
     if target is None:

@@ -75,9 +75,9 @@ class Run:
         }
         if samples.outcome:
             result["outcome"] = samples.outcome
-        found, of_cpu = self.ratio(row, subject), self.ratio(row, subject, cpu=True)
-        if found is not None:
-            result["ratio"] = found.record()
+        ratio, of_cpu = self.ratio(row, subject), self.ratio(row, subject, cpu=True)
+        if ratio is not None:
+            result["ratio"] = ratio.record()
         if row.kind == "steady":
             return result  # too short: the time of a thread that never pauses is not counted until it does
         result["cpu"] = figure(samples.cpu).record()
@@ -132,12 +132,12 @@ class Run:
         samples = self.samples[row.name, subject]
         if samples.problem:
             return "-"
-        found = figure(samples.wall)
-        return f"{quantity(found.median)} ± {quantity(found.spread)} ({quantity(found.least)})"
+        time = figure(samples.wall)
+        return f"{quantity(time.median)} ± {quantity(time.spread)} ({quantity(time.least)})"
 
     def _ratios(self, row: Row) -> list[str]:
-        found = [self.ratio(row, subject) for subject in self.subjects[1:]]
-        return ["-" if f is None else f"{f.median:.3f} ± {f.spread:.3f} ({f.least:.3f})" for f in found]
+        ratios = [self.ratio(row, subject) for subject in self.subjects[1:]]
+        return ["-" if f is None else f"{f.median:.3f} ± {f.spread:.3f} ({f.least:.3f})" for f in ratios]
 
     def _kept(self) -> list[str]:
         """What the gradients of users' kernels keep."""

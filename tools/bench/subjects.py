@@ -45,6 +45,7 @@ class Subject:
 
     @property
     def is_available(self) -> bool:
+        """Whether it can run here; `reason` says why not."""
         return not self.reason
 
     def record(self) -> Record:

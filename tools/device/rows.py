@@ -47,11 +47,14 @@ class Subject(Protocol):
     def sync(self) -> object:
         """Wait for everything."""
 
-    def dispatch(self) -> Rows: ...
+    def dispatch(self) -> Rows:
+        """Launches that do next to nothing: what a call costs."""
 
-    def recurrence(self) -> tuple[Rows, Figures]: ...
+    def recurrence(self) -> tuple[Rows, Figures]:
+        """A recurrence per thread and its gradient."""
 
-    def gather(self) -> tuple[Rows, Figures]: ...
+    def gather(self) -> tuple[Rows, Figures]:
+        """Loops of lengths from memory, with reads at indices from memory; the gradient adds to shared elements."""
 
 
 def timed(call: Callable[[], object], sync: Callable[[], object], calls: int, rounds: int = ROUNDS) -> float:

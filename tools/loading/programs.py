@@ -61,8 +61,8 @@ class Program:
         for part in name.split(".")[1:]:
             value = getattr(value, part, None)
         if not hasattr(value, "stages"):
-            known = ", ".join(self.kernels()) or "none at module level"
-            raise ProgramError(f"{self.path} has no kernel {name!r}; its kernels: {known}")
+            names = ", ".join(self.kernels()) or "none at module level"
+            raise ProgramError(f"{self.path} has no kernel {name!r}; its kernels: {names}")
         return value
 
     def arguments(self, text: str) -> tuple[Kernel, ...]:

@@ -93,9 +93,9 @@ def edits(reference: Path = REFERENCE) -> list[Edit]:
 
 def stale(reference: Path = REFERENCE) -> list[str]:
     """What is wrong with edits: snippets that are gone, and edits of one row with one name."""
-    known = edits(reference)
-    wrong = [told for edit in known if (told := _problem(edit, reference))]
-    names = [(edit.row, edit.change) for edit in known]
+    all_edits = edits(reference)
+    wrong = [problem for edit in all_edits if (problem := _problem(edit, reference))]
+    names = [(edit.row, edit.change) for edit in all_edits]
     return wrong + [f"{row}: {change}: twice" for row, change in sorted({n for n in names if names.count(n) > 1})]
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adstack.ir import arithmetic, types
-from adstack.ir.ops import TABLE
+from adstack.ir.scalar_ops import CAST
 from adstack.ir.types import Array, DType, f32, i32, u1, u8
 
 Cast = Callable[[DType, Array], Array]
@@ -46,7 +46,7 @@ def _everywhere(function: Function, wrong: Function) -> Callable[[], None]:
 
 def _cast(wrong: Function) -> Callable[[], None]:
     def apply() -> None:
-        object.__setattr__(TABLE["cast"], "meaning", wrong)
+        object.__setattr__(CAST, "meaning", wrong)
 
     return apply
 
@@ -130,8 +130,8 @@ def _casts() -> dict[str, Callable[[DType, Array], Array]]:
 
 
 def _wrapped(to: DType, a: Array) -> Array:
-    whole = np.trunc(np.nan_to_num(a.astype(np.float64), posinf=0, neginf=0))
-    return np.fmod(whole, 2.0**63).astype(np.int64).astype(to.numpy)
+    integral = np.trunc(np.nan_to_num(a.astype(np.float64), posinf=0, neginf=0))
+    return np.fmod(integral, 2.0**63).astype(np.int64).astype(to.numpy)
 
 
 def _saturated(to: DType, a: Array) -> Array:

@@ -67,9 +67,12 @@ class Wrong(Protocol):
     """What was changed, and how."""
 
     @property
-    def row(self) -> str: ...
+    def row(self) -> str:
+        """The operation or function that was changed."""
+
     @property
-    def change(self) -> str: ...
+    def change(self) -> str:
+        """What was changed of it, in a word or two."""
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,8 @@ def ratios(arch: str, rows: Sequence[str], folder: Path = RESULTS) -> list[Ratio
     return [one for name in names for key, one in newest.items() if key[0] == name]
 
 
-def _matching(row: str, known: Sequence[str]) -> list[str]:
-    return [name for name in known if name == row or (row.endswith("-") and name.startswith(row))]
+def _matching(row: str, names: Sequence[str]) -> list[str]:
+    return [name for name in names if name == row or (row.endswith("-") and name.startswith(row))]
 
 
 def _of(path: Path, arch: str) -> Iterator[Ratio]:

@@ -71,8 +71,8 @@ def _means(rows: list[Ratio]) -> str:
     """How adstack compares on the whole, in words."""
     peers = dict.fromkeys(one.peer for one in rows)
     means = {peer: geometric_mean([one.times for one in rows if one.peer == peer]) for peer in peers}
-    told = ", ".join(f"{mean:.3g} times as fast as {peer}" for peer, mean in means.items())
-    return f"By the geometric mean of these rows {told}."
+    speeds = ", ".join(f"{mean:.3g} times as fast as {peer}" for peer, mean in means.items())
+    return f"By the geometric mean of these rows {speeds}."
 
 
 def _sources(rows: list[Ratio]) -> str:
@@ -82,7 +82,7 @@ def _sources(rows: list[Ratio]) -> str:
 
 
 def _machines() -> str:
-    told = "; ".join(
+    listed = "; ".join(
         f"{one['machine']}: {', '.join(filter(None, (one.get('gpu'), one['cpu'], one['os'])))}" for one in machines()
     )
-    return f"Each point is a commit. Machines: {told}."
+    return f"Each point is a commit. Machines: {listed}."

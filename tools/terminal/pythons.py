@@ -10,15 +10,15 @@ import click
 __all__ = ["pythons_of"]
 
 
-def pythons_of(known: Collection[str]) -> Callable[[click.Context, click.Parameter, Sequence[str]], dict[str, str]]:
+def pythons_of(subjects: Collection[str]) -> Callable[[click.Context, click.Parameter, Sequence[str]], dict[str, str]]:
     """A callback that reads NAME=PATH, given any number of times, with names that are known."""
 
     def read(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
         pythons = {}
         for value in values:
             name, equals, path = value.partition("=")
-            if name not in known or not equals or not path:
-                raise click.BadParameter(f"{value!r} is not NAME=PATH with NAME one of {', '.join(known)}")
+            if name not in subjects or not equals or not path:
+                raise click.BadParameter(f"{value!r} is not NAME=PATH with NAME one of {', '.join(subjects)}")
             pythons[name] = os.path.expanduser(path)
         return pythons
 

@@ -45,6 +45,7 @@ class BlockWriter:
         self.block = label
 
     def jump(self, label: str) -> None:
+        """End the block by a branch to another one."""
         self.w.do(f"br label %{label}")
 
     def split(self, condition: str, yes: str, no: str, *, unlikely: bool = False) -> None:
@@ -55,6 +56,7 @@ class BlockWriter:
 
     @property
     def mask_type(self) -> str:
+        """The LLVM type of a truth value per lane."""
         return type_text(u1, self.lanes)
 
     def any(self, mask: str) -> str:
@@ -69,6 +71,7 @@ class BlockWriter:
         return self.w.let(f"select {ty} {self.mask}, {ty} {condition}, {ty} zeroinitializer")
 
     def flip(self, mask: str) -> str:
+        """The mask of the lanes that are not in this one."""
         return self.w.let(f"xor {self.mask_type} {mask}, {self.w.constant(True, u1, self.lanes)}")
 
     @contextmanager

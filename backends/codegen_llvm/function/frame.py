@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from adstack.backends.shared.sites import Site
+from adstack.backends.shared.thread_code import Frame
 from adstack.ir.location import Loc
-from adstack.ir.structure import Op, Value
+from adstack.ir.structure import Op
 
 from ..text.writer import allocation
 
 __all__ = ["TaskFrame"]
 
 
-@dataclass
-class TaskFrame:
-    """Names of what the function's entry block computes.
+@dataclass(kw_only=True)
+class TaskFrame(Frame[str, str]):
+    """What the code of one task needs to know of it: names of what the function's entry block computes, above all.
 
     Attributes:
-        name: of the task.
-        debug: whether checks are emitted.
-        parallel: whether other iterations run at the same time.
-        pointers: place name -> its address.
-        extents: (place name, axis) -> an extent, where it is not known when compiling.
-        sites: what may be reported, of all tasks of the program; the number of a site is its position.
-        section: of the task's random streams.
         iteration: the linear index of the first lane's iteration (i64); "0" in serial code.
-        indices: of the parallel loop around the code.
         counters: per number of lanes, the slot that counts the random numbers each lane has drawn.
         slots: lines for the entry block that allocate memory.
         space: the address space of that memory.
@@ -44,15 +37,7 @@ class TaskFrame:
         note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
     """
 
-    name: str
-    debug: bool
-    parallel: bool
-    pointers: dict[str, str]
-    extents: dict[tuple[str, int], str]
-    sites: list[Site]
-    section: int = 0
     iteration: str = "0"
-    indices: tuple[Value, ...] = ()
     counters: dict[int, str] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
     heap: list[str] = field(default_factory=list)
@@ -97,8 +82,3 @@ class TaskFrame:
         if (loc, name) not in self.stack_sites:
             self.stack_sites[loc, name] = self.site(Site("stack", name, loc))
         return self.stack_sites[loc, name]
-
-    def site(self, site: Site) -> int:
-        """The number of a site."""
-        self.sites.append(replace(site, task=self.name))
-        return len(self.sites) - 1

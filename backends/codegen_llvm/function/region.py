@@ -122,6 +122,7 @@ class RegionEmitter(FunctionWriter):
         return region.terminator.operands
 
     def op(self, op: Op) -> None:
+        """Emit one op: by the handler of its row, or as a scalar operation if that has none."""
         handler = HANDLERS.get(op.opdef)
         if handler is not None:
             handler(self, op)
@@ -141,7 +142,7 @@ class RegionEmitter(FunctionWriter):
             if quotient is not None:
                 self.bind(op.result, quotient)
                 return
-        self.bind(op.result, emit(self.w, width, op.name, op.result.dtype, types, args))
+        self.bind(op.result, emit(self.w, width, op.opdef, op.result.dtype, types, args))
 
 
 @handles(CONST)

@@ -112,6 +112,7 @@ class Target:
 
     @property
     def together(self) -> int:
+        """How many threads run side by side in lockstep (a warp); 0 where no thread can count on others."""
         return 0
 
     def agree(self, e: FunctionWriter, words: Sequence[str], condition: str) -> str:

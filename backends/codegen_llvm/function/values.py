@@ -51,6 +51,7 @@ class FunctionWriter(BlockWriter):
         self._constants[value] = literal(number, value.dtype)
 
     def is_constant(self, value: Value) -> bool:
+        """Whether a literal stands for the value."""
         return value in self._constants
 
     def known(self, value: Value) -> int | None:
@@ -61,6 +62,7 @@ class FunctionWriter(BlockWriter):
     # ---- forms
 
     def is_varying(self, value: Value) -> bool:
+        """Whether lanes may have different numbers, so that the value is a vector."""
         return value in self.varying
 
     def width(self, value: Value) -> int:

@@ -48,7 +48,7 @@ class Induction(AffineInduction):
         if value not in self._first:
             types = tuple(v.dtype for v in op.operands)
             args = tuple(self._at_start(v) for v in op.operands)
-            self._first[value] = emit(e.w, 1, op.name, value.dtype, types, args)
+            self._first[value] = emit(e.w, 1, op.opdef, value.dtype, types, args)
         return self._first[value]
 
     def _widened(self, dtype: DType, name: str) -> str:

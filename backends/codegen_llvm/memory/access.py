@@ -73,6 +73,7 @@ def to_memory(e: RegionEmitter, name: str, dtype: DType, width: int) -> str:
 
 
 def vector_memory_type(e: RegionEmitter, dtype: DType) -> str:
+    """The LLVM type of one element per lane as memory has it, where a u1 is a byte."""
     return f"<{e.lanes} x {memory_type(dtype)}>"
 
 
@@ -124,6 +125,7 @@ def write(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
 
 
 def vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
+    """One element per active lane: a load of neighbours where the address is a run of them, else a gather."""
     ty, size = vector_memory_type(e, dtype), dtype.size
     if address.kind == "run" and e.mask is None:
         return e.w.let(f"load {ty}, ptr {address.name}, align {size}")
@@ -160,6 +162,7 @@ def _stored(e: RegionEmitter, op: Op) -> None:
 
 
 def vector_store(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
+    """Write one element per active lane: a store of neighbours where the address is a run of them, else a scatter."""
     ty, size = vector_memory_type(e, dtype), dtype.size
     if address.kind == "run" and e.mask is None:
         e.w.do(f"store {ty} {name}, ptr {address.name}, align {size}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adstack.analysis.reductions import COMBINING, neutral
-from adstack.ir.ops import ATOMIC, ATOMICS
+from adstack.ir.ops import ATOMIC, ATOMICS, TABLE
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, u1
 
@@ -215,7 +215,7 @@ def _lane_pointer(e: RegionEmitter, address: Address, dtype: DType, lane: str) -
 
 def combine(e: RegionEmitter, lanes: int, kind: str, dtype: DType, a: str, b: str) -> str:
     """Two numbers, or vectors of so many, combined as an atomic of that kind does."""
-    return emit(e.w, lanes, kind, dtype, (dtype, dtype), (a, b))
+    return emit(e.w, lanes, TABLE[kind], dtype, (dtype, dtype), (a, b))
 
 
 def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:

@@ -35,6 +35,7 @@ class PureEmitter:
         return [self.names[v] for v in region.terminator.operands]
 
     def op(self, op: Op) -> None:
+        """Emit one op of a pure function: a constant, an `if` or a scalar operation."""
         if op.opdef is CONST:
             self.names[op.result] = self.w.constant(op.attrs["value"], op.result.dtype, self.lanes)
         elif op.opdef is IF:
@@ -42,7 +43,7 @@ class PureEmitter:
         else:
             types = tuple(v.dtype for v in op.operands)
             args = tuple(self.names[v] for v in op.operands)
-            self.names[op.result] = emit(self.w, self.lanes, op.name, op.result.dtype, types, args)
+            self.names[op.result] = emit(self.w, self.lanes, op.opdef, op.result.dtype, types, args)
 
     def _any(self, mask: str) -> str:
         """Whether some lane's bit is set."""

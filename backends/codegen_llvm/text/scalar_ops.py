@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from adstack.ir import scalar_ops as ops
+from adstack.ir.opdef import OpDef
 from adstack.ir.types import DType, f32, i32
 
 from .writer import Writer, any_lane, mangled, type_text
@@ -32,6 +34,7 @@ class Site:
         return type_text(self.types[0], self.lanes)
 
     def text(self, dtype: DType) -> str:
+        """The LLVM type of a `dtype` per lane: a scalar for one lane, else a vector."""
         return type_text(dtype, self.lanes)
 
     def const(self, value: float) -> str:
@@ -46,9 +49,11 @@ class Site:
 
     @property
     def mask(self) -> str:
+        """The LLVM type of a truth value per lane."""
         return "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
 
     def choose(self, condition: str, a: str, b: str) -> str:
+        """`a` in the lanes in which the condition holds, else `b`, both of the type of the first operand."""
         return self.w.let(f"select {self.mask} {condition}, {self.ty} {a}, {self.ty} {b}")
 
     def call(self, name: str, *extra: tuple[str, str]) -> str:
@@ -60,9 +65,9 @@ class Site:
 Emitter = Callable[[Site], str]
 
 
-def emit(w: Writer, lanes: int, name: str, to: DType, types: tuple[DType, ...], args: tuple[str, ...]) -> str:
+def emit(w: Writer, lanes: int, row: OpDef, to: DType, types: tuple[DType, ...], args: tuple[str, ...]) -> str:
     """Write one pure scalar operation; gives the name of its result."""
-    return EMITTERS[name](Site(w, lanes, to, types, args))
+    return EMITTERS[row](Site(w, lanes, to, types, args))
 
 
 def _two(for_floats: str, signed: str, unsigned: str = "") -> Emitter:
@@ -329,42 +334,42 @@ def _bitcast(s: Site) -> str:
     return s.args[0] if ty == s.ty else s.w.let(f"bitcast {s.ty} {s.args[0]} to {ty}")
 
 
-EMITTERS: dict[str, Emitter] = {
-    "add": _two("fadd", "add"),
-    "sub": _two("fsub", "sub"),
-    "mul": _two("fmul", "mul"),
-    "div": _two("fdiv", "fdiv"),
-    "floordiv": _divide(rounding_down=True),
-    "mod": _remainder(rounding_down=True),
-    "raw_div": _divide(rounding_down=False),
-    "raw_mod": _remainder(rounding_down=False),
-    "ipow": _integer_power,
-    "max": _extreme("ogt", "sgt", "ugt"),
-    "min": _extreme("olt", "slt", "ult"),
-    "neg": _negate,
-    "abs": _magnitude,
-    "fma": _fma,
-    "sqrt": _intrinsic("sqrt"),
-    "floor": _intrinsic("floor"),
-    "ceil": _intrinsic("ceil"),
-    "trunc": _intrinsic("trunc"),
-    "round": _intrinsic("round"),
-    "rint": _intrinsic("roundeven"),
-    "and": _two("", "and"),
-    "or": _two("", "or"),
-    "xor": _two("", "xor"),
-    "not": _invert,
-    "shl": _shift(left=True),
-    "shr": _shift(left=False),
-    "popcnt": _bit_count("ctpop"),
-    "clz": _bit_count("ctlz", ("i1", "false")),
-    "eq": _compare("oeq", "eq"),
-    "ne": _compare("une", "ne"),
-    "lt": _compare("olt", "slt", "ult"),
-    "le": _compare("ole", "sle", "ule"),
-    "gt": _compare("ogt", "sgt", "ugt"),
-    "ge": _compare("oge", "sge", "uge"),
-    "select": _select,
-    "cast": _cast,
-    "bitcast": _bitcast,
+EMITTERS: dict[OpDef, Emitter] = {
+    ops.ADD: _two("fadd", "add"),
+    ops.SUB: _two("fsub", "sub"),
+    ops.MUL: _two("fmul", "mul"),
+    ops.DIV: _two("fdiv", "fdiv"),
+    ops.FLOORDIV: _divide(rounding_down=True),
+    ops.MOD: _remainder(rounding_down=True),
+    ops.RAW_DIV: _divide(rounding_down=False),
+    ops.RAW_MOD: _remainder(rounding_down=False),
+    ops.IPOW: _integer_power,
+    ops.MAX: _extreme("ogt", "sgt", "ugt"),
+    ops.MIN: _extreme("olt", "slt", "ult"),
+    ops.NEG: _negate,
+    ops.ABS: _magnitude,
+    ops.FMA: _fma,
+    ops.SQRT: _intrinsic("sqrt"),
+    ops.FLOOR: _intrinsic("floor"),
+    ops.CEIL: _intrinsic("ceil"),
+    ops.TRUNC: _intrinsic("trunc"),
+    ops.ROUND: _intrinsic("round"),
+    ops.RINT: _intrinsic("roundeven"),
+    ops.AND: _two("", "and"),
+    ops.OR: _two("", "or"),
+    ops.XOR: _two("", "xor"),
+    ops.NOT: _invert,
+    ops.SHL: _shift(left=True),
+    ops.SHR: _shift(left=False),
+    ops.POPCNT: _bit_count("ctpop"),
+    ops.CLZ: _bit_count("ctlz", ("i1", "false")),
+    ops.EQ: _compare("oeq", "eq"),
+    ops.NE: _compare("une", "ne"),
+    ops.LT: _compare("olt", "slt", "ult"),
+    ops.LE: _compare("ole", "sle", "ule"),
+    ops.GT: _compare("ogt", "sgt", "ugt"),
+    ops.GE: _compare("oge", "sge", "uge"),
+    ops.SELECT: _select,
+    ops.CAST: _cast,
+    ops.BITCAST: _bitcast,
 }

@@ -73,6 +73,7 @@ class Writer:
         self._next = 0
 
     def fresh(self) -> str:
+        """A name that the function does not use yet."""
         self._next += 1
         return f"%t{self._next}"
 
@@ -83,9 +84,11 @@ class Writer:
         return name
 
     def do(self, text: str) -> None:
+        """A line of the function, whose result is of no interest, or is named in it."""
         self.lines.append(f"  {text}")
 
     def label(self, name: str) -> None:
+        """Begin a block."""
         self.lines.append(f"{name}:")
 
     def declare(self, symbol: str, text: str) -> None:

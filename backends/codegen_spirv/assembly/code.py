@@ -235,6 +235,7 @@ class Code:
         return result
 
     def const(self, value: bool | int | float, dtype: DType) -> Num:
+        """A number of a type, declared once in the module."""
         return Num(self, dtype, self.m.constant(value, dtype))
 
     # ---- blocks
@@ -245,9 +246,11 @@ class Code:
         self.block: int = label
 
     def jump(self, label: int) -> None:
+        """End the block by a branch to another one, by the id of its label."""
         self.do(Op.Branch, label)
 
     def split(self, condition: Num, yes: int, no: int) -> None:
+        """End the block by a branch to one of two, by the ids of their labels."""
         self.do(Op.BranchConditional, condition.id, yes, no)
 
     def phi(self, dtype: DType, *pairs: tuple[int, int]) -> Num:

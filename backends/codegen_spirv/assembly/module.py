@@ -90,6 +90,7 @@ class Module:
         return frozenset(self._capabilities)
 
     def decorate(self, target: int, decoration: Decoration, *extra: int) -> None:
+        """Decorate an id, such as with the number of its binding."""
         self._decorations += instruction(Op.Decorate, target, decoration, *extra)
 
     # ---- types and constants, each declared once
@@ -103,6 +104,7 @@ class Module:
 
     @property
     def void(self) -> int:
+        """The type of functions without a result. Like the types below it is an id, and declared once."""
         return self._declare(Op.TypeVoid)
 
     def type(self, dtype: DType) -> int:
@@ -116,15 +118,19 @@ class Module:
         return self._declare(Op.TypeFloat, dtype.bits) if dtype.is_float else self._declare(Op.TypeInt, dtype.bits, 0)
 
     def vector(self, dtype: DType, count: int) -> int:
+        """The type of `count` scalars that are one operand."""
         return self._declare(Op.TypeVector, self.type(dtype), count)
 
     def array(self, dtype: DType, length: int) -> int:
+        """The type of an array; its stride is a decoration of its own."""
         return self._declare(Op.TypeArray, self.type(dtype), self.word(length))
 
     def struct(self, *members: int) -> int:
+        """The type of a structure with members of these types."""
         return self._declare(Op.TypeStruct, *members)
 
     def pointer(self, storage: Storage, to: int) -> int:
+        """The type of pointers into a storage class, to a type."""
         return self._declare(Op.TypePointer, storage, to)
 
     def block(self, dtype: DType) -> int:
@@ -145,6 +151,7 @@ class Module:
             self.need(capability)
 
     def signature(self, result: int, *params: int) -> int:
+        """The type of functions with this result and these parameters."""
         return self._declare(Op.TypeFunction, result, *params)
 
     def word(self, value: int) -> int:
@@ -162,6 +169,7 @@ class Module:
         return constant
 
     def null(self, ty: int) -> int:
+        """The constant of a type whose bits are all zero."""
         return self._declare(Op.ConstantNull, typed=ty)
 
     # ---- variables, functions, the whole

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from adstack.ir import scalar_ops as ops
+from adstack.ir.opdef import OpDef
 from adstack.ir.types import DType, i32, u32, u64
 
 from ..assembly.code import Num, unsigned
@@ -39,15 +41,15 @@ class Site:
 Emitter = Callable[[Site], Num]
 
 
-def emit(name: str, to: DType, args: Sequence[Num]) -> Num:
+def emit(row: OpDef, to: DType, args: Sequence[Num]) -> Num:
     """Emit one pure scalar operation.
 
     Args:
-        name: of a row of the table that code is generated for; KeyError for any other.
+        row: a scalar operation that code is generated for; KeyError for any other.
         to: the type of the result.
         args: the operands.
     """
-    return EMITTERS[name](Site(to, tuple(args)))
+    return EMITTERS[row](Site(to, tuple(args)))
 
 
 def _two(operator: Callable[[Num, Num], Num]) -> Emitter:
@@ -272,42 +274,42 @@ def _bitcast(s: Site) -> Num:
     return s.args[0].bits(s.to)
 
 
-EMITTERS: dict[str, Emitter] = {
-    "add": _two(lambda a, b: a + b),
-    "sub": _two(lambda a, b: a - b),
-    "mul": _two(lambda a, b: a * b),
-    "div": lambda s: floats.divide(*s.args),
-    "floordiv": _divide(rounding_down=True),
-    "mod": _remainder(rounding_down=True),
-    "raw_div": _divide(rounding_down=False),
-    "raw_mod": _remainder(rounding_down=False),
-    "ipow": _integer_power,
-    "max": _extreme(larger=True),
-    "min": _extreme(larger=False),
-    "neg": _negate,
-    "abs": _magnitude,
-    "fma": lambda s: floats.fma(*s.args),
-    "sqrt": lambda s: floats.root(s.args[0]),
-    "floor": _rounding("Floor"),
-    "ceil": _rounding("Ceil"),
-    "trunc": _rounding("Trunc"),
-    "round": _round,
-    "rint": _rounding("RoundEven"),
-    "and": _two_bits(lambda a, b: a & b),
-    "or": _two_bits(lambda a, b: a | b),
-    "xor": _two_bits(lambda a, b: a ^ b),
-    "not": lambda s: ~s.args[0],
-    "shl": _shift(left=True),
-    "shr": _shift(left=False),
-    "popcnt": _count,
-    "clz": _leading_zeros,
-    "eq": _two(lambda a, b: a.eq(b)),
-    "ne": _two(lambda a, b: a.ne(b)),
-    "lt": _order(lambda a, b: a < b),
-    "le": _order(lambda a, b: a <= b),
-    "gt": _order(lambda a, b: a > b),
-    "ge": _order(lambda a, b: a >= b),
-    "select": lambda s: s.args[0].choose(s.args[1], s.args[2]),
-    "cast": _cast,
-    "bitcast": _bitcast,
+EMITTERS: dict[OpDef, Emitter] = {
+    ops.ADD: _two(lambda a, b: a + b),
+    ops.SUB: _two(lambda a, b: a - b),
+    ops.MUL: _two(lambda a, b: a * b),
+    ops.DIV: lambda s: floats.divide(*s.args),
+    ops.FLOORDIV: _divide(rounding_down=True),
+    ops.MOD: _remainder(rounding_down=True),
+    ops.RAW_DIV: _divide(rounding_down=False),
+    ops.RAW_MOD: _remainder(rounding_down=False),
+    ops.IPOW: _integer_power,
+    ops.MAX: _extreme(larger=True),
+    ops.MIN: _extreme(larger=False),
+    ops.NEG: _negate,
+    ops.ABS: _magnitude,
+    ops.FMA: lambda s: floats.fma(*s.args),
+    ops.SQRT: lambda s: floats.root(s.args[0]),
+    ops.FLOOR: _rounding("Floor"),
+    ops.CEIL: _rounding("Ceil"),
+    ops.TRUNC: _rounding("Trunc"),
+    ops.ROUND: _round,
+    ops.RINT: _rounding("RoundEven"),
+    ops.AND: _two_bits(lambda a, b: a & b),
+    ops.OR: _two_bits(lambda a, b: a | b),
+    ops.XOR: _two_bits(lambda a, b: a ^ b),
+    ops.NOT: lambda s: ~s.args[0],
+    ops.SHL: _shift(left=True),
+    ops.SHR: _shift(left=False),
+    ops.POPCNT: _count,
+    ops.CLZ: _leading_zeros,
+    ops.EQ: _two(lambda a, b: a.eq(b)),
+    ops.NE: _two(lambda a, b: a.ne(b)),
+    ops.LT: _order(lambda a, b: a < b),
+    ops.LE: _order(lambda a, b: a <= b),
+    ops.GT: _order(lambda a, b: a > b),
+    ops.GE: _order(lambda a, b: a >= b),
+    ops.SELECT: lambda s: s.args[0].choose(s.args[1], s.args[2]),
+    ops.CAST: _cast,
+    ops.BITCAST: _bitcast,
 }

@@ -13,6 +13,7 @@ from typing import Final
 
 from adstack.backends.codegen_llvm.text.scalar_ops import emit
 from adstack.backends.codegen_llvm.text.writer import Writer, type_text
+from adstack.ir.ops import TABLE
 from adstack.ir.types import DType
 
 __all__ = ["WARP", "agree", "lane", "over_first", "peers", "peers_of", "totals"]
@@ -149,7 +150,7 @@ def _below(w: Writer, lane: str) -> str:
 
 
 def _combined(w: Writer, kind: str, dtype: DType, a: str, b: str) -> str:
-    return emit(w, 1, kind, dtype, (dtype, dtype), (a, b))
+    return emit(w, 1, TABLE[kind], dtype, (dtype, dtype), (a, b))
 
 
 def _exchanged(w: Writer, dtype: DType, value: str, way: str, at: str, mask: str) -> str:

@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 
 from adstack.backends.hostcall.assembly import load, loop
-from adstack.backends.shared.extents import RULES, Extent, Read
+from adstack.backends.shared.extents import READ, RULES, Extent, Read
+from adstack.ir.scalar_ops import ADD, CONST, FLOORDIV, MAX, MIN, MUL, SUB
 
 from ..driver.pipeline import Pipeline
 
@@ -32,7 +33,7 @@ _STEP: Final = {name: at for at, name in enumerate(("rule", "a", "b", "spare", "
 """The words of a step (see `extents`): its operands, or a constant, or which word of the launch is read; how many of 64
 bits its type leaves; and where its number is put."""
 
-_RULE: Final = {name: at for at, name in enumerate(("const", "read", *RULES))}
+_RULE: Final = {row: at for at, row in enumerate((CONST, READ, *RULES))}
 
 _ENOUGH: Final = (1 << 31) - 1
 """More iterations need no more workgroups."""
@@ -54,9 +55,9 @@ class Counted:
         self._steps = np.zeros((len(extent.steps), len(_STEP)), np.int64)
         self._bounds = np.array(extent.bounds, np.int64)
         for row, step in zip(self._steps, extent.steps, strict=True):
-            if step.rule == "read":
+            if step.rule is READ:
                 row[_STEP["a"]] = slot(step.what)
-            elif step.rule == "const":
+            elif step.rule is CONST:
                 row[_STEP["a"]] = step.what
             else:
                 row[_STEP["a"]], row[_STEP["b"]] = step.operands[0], step.operands[-1]
@@ -99,8 +100,8 @@ entry:
 {load("%signed", "i64", "%step", 8 * _STEP["signed"])}
   %result = getelementptr i64, ptr %step, i64 {_STEP["value"]}
   switch i64 %rule, label %operands [
-    i64 {_RULE["const"]}, label %const
-    i64 {_RULE["read"]}, label %read
+    i64 {_RULE[CONST]}, label %const
+    i64 {_RULE[READ]}, label %read
   ]
 const:
   br label %wrap
@@ -114,12 +115,12 @@ operands:
   %other.at = getelementptr [{len(_STEP)} x i64], ptr %steps, i64 %b, i64 {_STEP["value"]}
   %other = load i64, ptr %other.at, align 8
   switch i64 %rule, label %cast [
-    i64 {_RULE["add"]}, label %add
-    i64 {_RULE["sub"]}, label %sub
-    i64 {_RULE["mul"]}, label %mul
-    i64 {_RULE["max"]}, label %max
-    i64 {_RULE["min"]}, label %min
-    i64 {_RULE["floordiv"]}, label %divide
+    i64 {_RULE[ADD]}, label %add
+    i64 {_RULE[SUB]}, label %sub
+    i64 {_RULE[MUL]}, label %mul
+    i64 {_RULE[MAX]}, label %max
+    i64 {_RULE[MIN]}, label %min
+    i64 {_RULE[FLOORDIV]}, label %divide
   ]
 cast:
   br label %wrap

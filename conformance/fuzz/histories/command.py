@@ -37,11 +37,11 @@ def main(arch: str, count: int, seed: int, jobs: int, file: Path | None, shorten
     wanted = [[seed, seed + count]] if results is None else results.missing(seed, seed + count)
     counts, differ, played = Counter[str](), 0, 0
     for one in play_many(arch, [chunk for first, end in wanted for chunk in chunks(first, end)], jobs):
-        for told in one.told:
-            click.echo(told)
+        for line in one.told:
+            click.echo(line)
         counts, differ, played = counts + one.counts, differ + len(one.differing), played + one.end - one.first
         if results is not None:
             results.add(one)
-    told = "".join(f", {number} {what}" for what, number in sorted(counts.items()))
-    click.echo(f"{played} histories of {STEPS} steps on {arch}: {differ} differ{told}")
+    totals = "".join(f", {number} {what}" for what, number in sorted(counts.items()))
+    click.echo(f"{played} histories of {STEPS} steps on {arch}: {differ} differ{totals}")
     raise SystemExit(bool(differ))

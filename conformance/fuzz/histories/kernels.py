@@ -21,30 +21,35 @@ def forms(fields: Fields) -> dict[str, Form]:
 
 @qd.kernel
 def multiply(p: qd.template(), q: qd.template()):
+    """q += p**2 / 2, element by element: a sum, whose gradient needs p."""
     for i in p:
         q[i] += p[i] * p[i] * 0.5
 
 
 @qd.kernel
 def put(p: qd.template(), q: qd.template(), s: qd.template()):
+    """q = p**2 s, element by element: a store, whose gradient needs p and s, a field without axes."""
     for i in p:
         q[i] = p[i] * p[i] * s
 
 
 @qd.kernel
 def scale(a: qd.types.ndarray(), b: qd.types.ndarray(), s: qd.f64):
+    """b = a**2 s: the same of ndarrays, with a scalar argument."""
     for i in a:
         b[i] = a[i] * a[i] * s
 
 
 @qd.kernel
 def add_to(a: qd.types.ndarray(), b: qd.types.ndarray()):
+    """b += a / 2: a sum that is linear, so that its gradient needs no contents."""
     for i in a:
         b[i] += a[i] * 0.5
 
 
 @qd.kernel
 def own(a: qd.types.ndarray()):
+    """a = a**2 / 2, in place: the launch overwrites what its gradient needs."""
     for i in a:
         a[i] = a[i] * a[i] * 0.5
 
@@ -95,6 +100,7 @@ class Owner:
 
     @qd.kernel
     def baked(self):
+        """y += x**2 s, where s is an attribute, which is compiled in as it is at the first call."""
         for i in self.x:
             self.y[None] += self.x[i] * self.x[i] * self.s
 

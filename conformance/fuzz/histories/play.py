@@ -119,8 +119,8 @@ class Player:
             world.tell("late gets its gradient")
             world.memory.place_late()
             self._graph = None
-            for key, known in world.seen.items():
-                world.seen[key] = replace(known, is_outside=False)
+            for key, last in world.seen.items():
+                world.seen[key] = replace(last, is_outside=False)
                 world.unclear.add(key[0].form.name)
 
     def _function(self) -> None:
@@ -170,16 +170,16 @@ def play(one: Player, seed: int, steps: Iterable[int] = range(STEPS)) -> None:
 def shortened(arch: str, seed: int, count: int) -> list[str]:
     """What a shorter history does that differs, too: steps are taken out as long as it still does."""
     kept = [(number, step) for number in range(seed, seed + count) for step in range(STEPS)]
-    told = _told(arch, seed, kept)
+    difference = _told(arch, seed, kept)
     size = len(kept)
-    while size and told:
+    while size and difference:
         for first in range(0, len(kept), size):
             fewer = kept[:first] + kept[first + size :]
             shorter = _told(arch, seed, fewer)
             if shorter:
-                kept, told = fewer, shorter
+                kept, difference = fewer, shorter
         size = min(size // 2, len(kept))
-    return told
+    return difference
 
 
 def _told(arch: str, seed: int, steps: Sequence[tuple[int, int]]) -> list[str]:

@@ -39,18 +39,18 @@ class Histories:
     def missing(self, first: int, end: int) -> Seeds:
         """Which of some seeds the file does not have."""
         missing: Seeds = [[first, end]]
-        for known in self._results.known().get("seeds", []):
-            missing = [rest for one in missing for rest in without(one, known)]
+        for played in self._results.known().get("seeds", []):
+            missing = [rest for one in missing for rest in without(one, played)]
         return missing
 
     def add(self, played: Played) -> None:
         """Write down what came of some."""
-        known = self._results.known()
+        earlier = self._results.known()
         counts = {"histories": played.end - played.first, "differ": len(played.differing), **played.counts}
-        seeds: Seeds = [*known.get("seeds", []), [played.first, played.end]]
+        seeds: Seeds = [*earlier.get("seeds", []), [played.first, played.end]]
         others: dict[str, object] = {"seeds": joined(seeds)}
         if played.differing:
-            others["differing"] = sorted([*known.get("differing", []), *played.differing])
+            others["differing"] = sorted([*earlier.get("differing", []), *played.differing])
         self._results.add(counts, others)
 
 

@@ -21,6 +21,7 @@ from adstack.error_analysis.bounds import gradient_bound
 from adstack.errors import AdstackDataAccessError
 from adstack.interpreter import run
 from adstack.ir.builder import Builder
+from adstack.ir.scalar_ops import AND, COS, MOD, SIN
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import f64, i32
 from adstack.ir.verify.verifier import verify
@@ -107,7 +108,7 @@ class Writer:
         self.depth -= 1
 
     def store(self) -> None:
-        value = self.b.emit("sin", self.real())
+        value = self.b.emit(SIN, self.real())
         if self.own is not None or self.pick(2):
             self.b.store(ROW, [self.index()], value)
         else:
@@ -115,7 +116,7 @@ class Writer:
 
     def add(self) -> None:
         place = self.summed if self.own is not None else LOCALS[self.pick(2)]
-        self.b.atomic("add", place, [], self.b.emit("cos", self.real()))
+        self.b.atomic("add", place, [], self.b.emit(COS, self.real()))
 
     def output(self) -> None:
         self.b.atomic("add", Y, [self.index()], self.real())
@@ -124,14 +125,14 @@ class Writer:
         """The next k; loops of several iterations only read it."""
         if self.own is None:
             more = self.b.add(self.b.load(COUNT), self.number(1 + self.pick(3)))
-            self.b.store(COUNT, [], self.b.emit("mod", more, self.number(SIZE)))
+            self.b.store(COUNT, [], self.b.emit(MOD, more, self.number(SIZE)))
 
     def fold(self) -> None:
         """A value that a loop carries."""
         value = Value(f64)
         body = Region([Value(i32), value])
         with self.b.into(body):
-            self.b.yield_(self.b.emit("sin", self.b.mul(value, self.real())))
+            self.b.yield_(self.b.emit(SIN, self.b.mul(value, self.real())))
         (total,) = self.b.for_(self.number(0), self.trips(), [self.real()], body)
         if self.own is None:
             self.b.store(LOCALS[self.pick(2)], [], total)
@@ -146,7 +147,7 @@ class Writer:
         fuel = Value(i32)
         condition, body = Region([fuel]), Region([Value(i32)])
         with self.b.into(condition):
-            wanted = self.b.emit("and", self.b.lt(fuel, self.number(3)), self.test())
+            wanted = self.b.emit(AND, self.b.lt(fuel, self.number(3)), self.test())
             self.b.yield_(wanted, fuel)
         with self.b.into(body):
             self.statements()
@@ -195,7 +196,7 @@ class Writer:
         if kind < 4:
             readable = [place for place in LOCALS if self.own is None or place is not self.summed]
             return self.b.load(readable[self.pick(len(readable))])
-        first, second = self.b.emit("sin", self.b.load(X, [self.index()])), self.b.load(ROW, [self.index()])
+        first, second = self.b.emit(SIN, self.b.load(X, [self.index()])), self.b.load(ROW, [self.index()])
         return self.b.mul(first, second) if kind == 4 else self.b.add(first, second)
 
 

@@ -30,8 +30,9 @@ CASE = """
 WRONG = """
 import sys
 from adstack.backends.codegen_llvm.text.scalar_ops import EMITTERS
+from adstack.ir.scalar_ops import FLOOR
 from adstack.conformance.harness.worker import main
-EMITTERS["floor"] = lambda site: site.call("trunc")
+EMITTERS[FLOOR] = lambda site: site.call("trunc")
 main(*sys.argv[1:])
 """
 

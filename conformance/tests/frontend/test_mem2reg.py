@@ -8,6 +8,7 @@ from adstack.frontend.variables import cells
 from adstack.frontend.variables.mem2reg import mem2reg
 from adstack.frontend.variables.survey import SELECT_LIMIT
 from adstack.ir.builder import Builder
+from adstack.ir.scalar_ops import NEG
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import i32, u1
 from adstack.ir.verify.verifier import verify
@@ -102,7 +103,7 @@ def _in_parallel(builder: Builder, write: bool, cell: cells.Cell) -> None:
             cells.update(builder, cell, "add", [body.args[0]], 0 if cell.length is None else body.args[0])
         else:
             value = cells.read(builder, cell, 0 if cell.length is None else body.args[0])
-            cells.update(builder, cell, "xchg", [value]) if write else builder.emit("neg", value)
+            cells.update(builder, cell, "xchg", [value]) if write else builder.emit(NEG, value)
         builder.yield_()
     builder.parallel_for([(builder.const(0, i32), builder.const(3, i32))], body)
 

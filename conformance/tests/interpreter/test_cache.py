@@ -8,7 +8,8 @@ from interpreter_kit import read, serial
 from adstack.errors import InternalError
 from adstack.interpreter import RunOptions, cache, run
 from adstack.interpreter.prepare import RULES
-from adstack.ir.ops import TABLE
+from adstack.ir.ops import LOAD, RETURN, TABLE, YIELD
+from adstack.ir.scalar_ops import CONST, MUL, NEG
 from adstack.ir.structure import Kernel, Op, Place, Region, Value
 from adstack.ir.types import f32, i32
 
@@ -34,9 +35,9 @@ def test_a_kernel_that_was_changed_is_prepared_again():
     assert run(k, {}, (4,)) == (14,)
     k.body.ops[1].set_operand(1, k.body.args[0])
     assert run(k, {}, (4,)) == (8,)
-    k.body.ops[1].opdef = TABLE["mul"]
+    k.body.ops[1].opdef = MUL
     assert run(k, {}, (4,)) == (16,)
-    k.body.ops.insert(1, Op(TABLE["const"], [], {"to": i32, "value": 3}, [three := Value(i32)]))
+    k.body.ops.insert(1, Op(CONST, [], {"to": i32, "value": 3}, [three := Value(i32)]))
     k.body.ops[2].set_operand(1, three)
     assert run(k, {}, (4,)) == (12,)
 
@@ -57,10 +58,10 @@ def test_every_op_has_a_rule_or_a_meaning_or_ends_a_region():
 def test_ir_that_the_verifier_rules_out_is_a_defect_of_ours(options):
     place = Place("x", f32)
     broken = {
-        "before its definition": Op(TABLE["neg"], [Value(f32)], {}, [Value(f32)]),
-        "does not list": Op(TABLE["load"], [], {"place": place}, [Value(f32)]),
-        "can't stand here": Op(TABLE["yield"], []),
+        "before its definition": Op(NEG, [Value(f32)], {}, [Value(f32)]),
+        "does not list": Op(LOAD, [], {"place": place}, [Value(f32)]),
+        "can't stand here": Op(YIELD, []),
     }
     for message, op in broken.items():
         with pytest.raises(InternalError, match=message):
-            run(Kernel("k", Region([], [op, Op(TABLE["return"], [])])), {}, options=options)
+            run(Kernel("k", Region([], [op, Op(RETURN, [])])), {}, options=options)

@@ -8,6 +8,8 @@ from interpreter_kit import parallel, run_text, serial
 
 from adstack.interpreter import RunOptions, run
 from adstack.ir.builder import Builder
+from adstack.ir.ops import CALL
+from adstack.ir.scalar_ops import FLOORDIV
 from adstack.ir.structure import Function, Kernel, Place, Region, Value
 from adstack.ir.types import f32, i32
 
@@ -280,8 +282,8 @@ def test_a_call_runs_the_functions_body_for_the_lanes_that_make_it():
     low, high = b.const(0, i32), b.shape(place, 0)
     with b.into(Region([Value(i32)])) as loop:
         v = b.load(place, loop.args)
-        far, area = b.append("call", (v, b.const(3.0, f32)), (f32, f32), {"function": distance}).results
-        again = b.append("call", (far, area), (f32, f32), {"function": distance}).results
+        far, area = b.append(CALL, (v, b.const(3.0, f32)), (f32, f32), {"function": distance}).results
+        again = b.append(CALL, (far, area), (f32, f32), {"function": distance}).results
         b.store(place, loop.args, b.add(far, again[0]))
         b.yield_()
     b.parallel_for([(low, high)], loop)
@@ -294,8 +296,8 @@ def test_a_call_runs_the_functions_body_for_the_lanes_that_make_it():
 def test_a_function_never_traps():
     b = Builder()
     with b.into(Region([Value(i32)])) as body:
-        b.yield_(b.emit("floordiv", b.const(1, i32), *body.args))
+        b.yield_(b.emit(FLOORDIV, b.const(1, i32), *body.args))
     zero = b.const(0, i32)
-    results = b.append("call", (zero,), (i32,), {"function": Function("inverse", body)}).results
+    results = b.append(CALL, (zero,), (i32,), {"function": Function("inverse", body)}).results
     b.return_(*results)
     assert run(Kernel("k", b.region, {}, (i32,)), {}, options=RunOptions(debug=True)) == (0,)

@@ -26,7 +26,7 @@ def test_an_op_gives_what_its_row_says(row):
         b = Builder()
         types = [dtype if word in row.signature.classes else by_name(word) for word in row.signature.inputs]
         numbers = [SAMPLES[t.kind][n % 2] for n, t in enumerate(types)]
-        result = b.emit(row.name, *(b.const(v, t) for v, t in zip(numbers, types, strict=True)))
+        result = b.emit(row, *(b.const(v, t) for v, t in zip(numbers, types, strict=True)))
         b.return_(result)
         with np.errstate(all="ignore"):
             expected = row.meaning(result.dtype, *(np.array([v], t.numpy) for v, t in zip(numbers, types, strict=True)))

@@ -14,6 +14,8 @@ import pytest
 from adstack.errors import AdstackArgumentError, AdstackOutOfBoundsError, InternalError
 from adstack.interpreter import RunOptions, run
 from adstack.ir.builder import Builder
+from adstack.ir.ops import CALL, RANDOM
+from adstack.ir.scalar_ops import EXP, MAX, MIN, POW, SIN
 from adstack.ir.structure import Function, Kernel, Place, Region, Value
 from adstack.ir.types import f16, f32, f64, i32, u1
 from adstack.oracle.tape import gradient
@@ -253,7 +255,7 @@ def test_integers_carry_nothing():
 
 
 def test_random_numbers_are_those_of_the_forward_launch():
-    k = looped(lambda b, i: b.store(Y, [i], b.mul(b.load(X, [i]), b.emit("random", to=f64))), X, Y)
+    k = looped(lambda b, i: b.store(Y, [i], b.mul(b.load(X, [i]), b.emit(RANDOM, to=f64))), X, Y)
     buffers = arrays(x=[1] * 4, y=[0] * 4)
     options = RunOptions(seed=5, launch=2)
     after = {name: array.copy() for name, array in buffers.items()}
@@ -353,7 +355,7 @@ def test_the_memory_given_stays_as_it_is():
 def test_a_library_function_counts_as_the_operation_it_implements():
     def write(b, i):
         v = b.load(X, [i])
-        b.store(Y, [i], b.add(b.emit("sin", v), b.emit("pow", b.emit("exp", v), v)))
+        b.store(Y, [i], b.add(b.emit(SIN, v), b.emit(POW, b.emit(EXP, v), v)))
 
     plain, called = looped(write, X, Y), looped(write, X, Y)
     lower_math(called.body)
@@ -371,7 +373,7 @@ def test_any_other_function_is_what_its_body_does():
     function = Function("square", b.region)
 
     def write(b, i):
-        op = b.append("call", [b.load(X, [i])], [f64], {"function": function})
+        op = b.append(CALL, [b.load(X, [i])], [f64], {"function": function})
         b.store(Y, [i], op.result)
 
     check(looped(write, X, Y), arrays(x=NUMBERS, y=[0] * 4), arrays(x=[0] * 4, y=[1] * 4), x=2 * NUMBERS)
@@ -429,8 +431,8 @@ LESS, MORE = float(np.float32(0.1)) + float(np.float32(0.2)), float(np.float32(0
 @pytest.mark.parametrize(
     ("write", "first", "second"),
     [
-        (lambda b, a, c: b.mul(b.emit("max", c, a), b.emit("max", c, a)), 2 * LESS, 0),
-        (lambda b, a, c: b.mul(b.emit("min", a, c), b.emit("min", a, c)), 0, 2 * MORE),
+        (lambda b, a, c: b.mul(b.emit(MAX, c, a), b.emit(MAX, c, a)), 2 * LESS, 0),
+        (lambda b, a, c: b.mul(b.emit(MIN, a, c), b.emit(MIN, a, c)), 0, 2 * MORE),
         (lambda b, a, c: b.mul(b.floor(b.div(a, c)), a), 1, 0),
         (lambda b, a, c: b.mul(b.abs(b.sub(a, c)), a), LESS - MORE, 0),
         (lambda b, a, c: b.abs(b.sub(a, c)), 0, 0),

@@ -7,6 +7,7 @@ import pytest
 from adstack.errors import IRError
 from adstack.ir.builder import Builder
 from adstack.ir.location import UNKNOWN, Loc
+from adstack.ir.scalar_ops import POPCNT, SQRT
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.text.printer import print_ir
 from adstack.ir.types import ArrayType, StackType, f16, f32, f64, i8, i32, i64, u1, u8
@@ -41,7 +42,7 @@ def test_results_have_the_types_of_the_table():
     assert {v.type for v in [*floats, b.rint(x), b.select(c, x, x)]} == {f32}
     assert {v.type for v in (b.and_(n, n), b.or_(n, n), b.xor(n, n), b.not_(n), b.shl(n, n), b.shr(n, n))} == {i32}
     assert {v.type for v in (b.eq(x, x), b.ne(x, x), b.lt(x, x), b.le(x, x), b.gt(x, x), b.ge(x, x))} == {u1}
-    assert b.emit("popcnt", n).type is i32
+    assert b.emit(POPCNT, n).type is i32
     finished(b)
 
 
@@ -68,7 +69,7 @@ def test_a_conversion_to_the_same_type_is_the_value_itself():
     [
         (lambda b, x, n: b.add(x, n), "add: operand 1 must be one of f32, got i32"),
         (lambda b, x, n: b.div(n, n), "div: operand 0 must be one of f16 f32 f64, got i32"),
-        (lambda b, x, n: b.emit("sqrt"), "sqrt: expected 1 operands"),
+        (lambda b, x, n: b.emit(SQRT), "sqrt: expected 1 operands"),
         (lambda b, x, n: b.bitcast(x, i64), "bitcast: f32 and i64 differ in width"),
         (lambda b, x, n: b.atomic("frob", M, [n], n), "atomic: unknown kind 'frob'; known are add, mul"),
     ],

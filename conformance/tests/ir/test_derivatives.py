@@ -233,7 +233,7 @@ def emitted(name, k, operands, dtype):
     """What the pull's operations give when they are written as IR and interpreted."""
     b = Builder()
     values = [b.const(x, u1 if isinstance(x, bool) else dtype) for x in operands]
-    shown = dict(zip("xyz", (Built(b, v) for v in values), strict=False), r=Built(b, b.emit(name, *values)))
+    shown = dict(zip("xyz", (Built(b, v) for v in values), strict=False), r=Built(b, b.emit(TABLE[name], *values)))
     pull = RULES[name][k]
     saved = Saved(**{letter: shown[letter] for letter in pull.needs})
     b.return_(pull.map(Built(b, b.const(1.5, dtype)), saved).v)

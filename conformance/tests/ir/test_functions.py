@@ -11,7 +11,8 @@ from adstack.interpreter import RunOptions, run
 from adstack.ir.builder import Builder
 from adstack.ir.compare import difference, same
 from adstack.ir.functions import builtin, by_library, evaluate
-from adstack.ir.ops import TABLE
+from adstack.ir.ops import CALL
+from adstack.ir.scalar_ops import SIN
 from adstack.ir.structure import Function, Kernel, Region, Value
 from adstack.ir.text.parser import parse_ir
 from adstack.ir.text.printer import print_ir
@@ -66,7 +67,7 @@ def test_kernels_that_call_functions_of_another_body_differ():
 
 
 def test_a_kernel_of_calls_runs():
-    assert run(parse_ir(TEXT), {}, [1.0]) == (float(TABLE["sin"].meaning(f32, np.float32([0.5]))[0]), 1.0)
+    assert run(parse_ir(TEXT), {}, [1.0]) == (float(SIN.meaning(f32, np.float32([0.5]))[0]), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_a_function_can_use_nothing_from_outside_itself():
     b.yield_(b.add(region.args[0], outer))
     body = Region([outer])
     b = Builder(body)
-    op = b.append("call", [outer], [f32], {"function": Function("bad", region)})
+    op = b.append(CALL, [outer], [f32], {"function": Function("bad", region)})
     b.return_(op.result)
     with pytest.raises(IRError, match="operand 1 is used before it is defined"):
         verify(Kernel("k", body, returns=(f32,)))
@@ -114,7 +115,7 @@ def test_a_function_can_use_nothing_from_outside_itself():
 def test_an_attribute_that_is_no_function_is_refused():
     region = Region()
     b = Builder(region)
-    b.append("call", [], [], {"function": "sin"})
+    b.append(CALL, [], [], {"function": "sin"})
     b.return_()
     with pytest.raises(IRError, match="attribute 'function' must be a Function"):
         verify(Kernel("k", region))

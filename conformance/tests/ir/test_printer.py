@@ -12,7 +12,8 @@ from adstack.ir.builder import Builder
 from adstack.ir.compare import difference
 from adstack.ir.location import Loc
 from adstack.ir.opdef import OpDef
-from adstack.ir.ops import TABLE
+from adstack.ir.ops import FOR, LOAD, RETURN, WHILE
+from adstack.ir.scalar_ops import CONST
 from adstack.ir.structure import Kernel, Op, Place, Region, Value
 from adstack.ir.text.parser import parse_ir
 from adstack.ir.text.printer import print_ir
@@ -121,7 +122,7 @@ def test_locations_read_back_and_may_be_left_out():
 
 def printed_const(value, dtype):
     b = Builder()
-    b.append("const", (), (dtype,), {"to": dtype, "value": value})
+    b.append(CONST, (), (dtype,), {"to": dtype, "value": value})
     b.return_()
     text = print_ir(Kernel("k", b.region))
     assert difference(Kernel("k", b.region), parse_ir(text)) is None
@@ -151,7 +152,7 @@ def test_constants_print_short_and_exact(value, dtype, text):
 
 def test_names_are_made_safe_and_unique():
     names = ["x", "x", "x_1", "a b", "", "7", "é", "1st", "x"]
-    kernel = Kernel("k", Region([Value(i32, name) for name in names], [Op(TABLE["return"], [])]))
+    kernel = Kernel("k", Region([Value(i32, name) for name in names], [Op(RETURN, [])]))
     first = print_ir(kernel).splitlines()[0]
     shown = [word.split(":")[0] for word in first.split("(")[1].split(", ")]
     assert shown == ["%x", "%x_1", "%x_1_1", "%a_b", "%0", "%1", "%_", "%_1st", "%x_2"]
@@ -161,10 +162,10 @@ def test_names_are_made_safe_and_unique():
 def test_broken_ir_prints_as_far_as_it_goes():
     place = Place("x", f32, (4,))
     ops = [
-        Op(TABLE["const"], []),
-        Op(TABLE["load"], [], {"place": "x"}),
-        Op(TABLE["for"], [], regions=[Region()]),
-        Op(TABLE["while"], []),
+        Op(CONST, []),
+        Op(LOAD, [], {"place": "x"}),
+        Op(FOR, [], regions=[Region()]),
+        Op(WHILE, []),
         Op(OpDef("warp"), []),
     ]
     ops[-1].operands = (Value(f32, "nowhere"), None)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from adstack.errors import IRError
 from adstack.ir.builder import Builder
-from adstack.ir.ops import TABLE
+from adstack.ir.ops import RETURN
+from adstack.ir.scalar_ops import ADD, NEG
 from adstack.ir.structure import Kernel, Op, Region, Value
 from adstack.ir.text.parser import parse_ir
 from adstack.ir.text.printer import print_ir
@@ -34,7 +35,7 @@ def sums():
     """Two values and three ops that take them."""
     b = Builder()
     x, y = b.const(1, i32), b.const(2, i32)
-    ops = [b.append("add", pair, (i32,)) for pair in ((x, x), (x, y), (y, y))]
+    ops = [b.append(ADD, pair, (i32,)) for pair in ((x, x), (x, y), (y, y))]
     return x, y, ops
 
 
@@ -105,8 +106,8 @@ def test_a_clone_uses_nothing_of_what_it_is_cloned_from():
 @given(st.data())
 def test_uses_are_those_of_the_operands_after_any_changes(data):
     values = [Value(i32, name) for name in "abc"]
-    ops = [Op(TABLE["add"], [values[0], values[1]], {}, [Value(i32)]) for _ in range(4)]
-    body = Region(list(values), [*ops, Op(TABLE["return"], [])])
+    ops = [Op(ADD, [values[0], values[1]], {}, [Value(i32)]) for _ in range(4)]
+    body = Region(list(values), [*ops, Op(RETURN, [])])
     one = st.sampled_from(values)
     for change in data.draw(st.lists(st.sampled_from(["replace", "set", "erase"]), max_size=12)):
         op = data.draw(st.sampled_from(ops))
@@ -127,6 +128,6 @@ def test_uses_are_those_of_the_operands_after_any_changes(data):
 def test_the_verifier_looks_at_the_uses_of_each_task_and_function():
     program = parse_ir("program @k {\n task @t serial (%a: i32) {\n return\n }\n}")
     (task,) = program.tasks
-    Op(TABLE["neg"], task.body.args, {}, [Value(i32)])
+    Op(NEG, task.body.args, {}, [Value(i32)])
     with pytest.raises(IRError, match="neg: it is listed among the uses of a value"):
         verify(program)

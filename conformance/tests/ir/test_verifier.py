@@ -14,7 +14,8 @@ from adstack.errors import IRError
 from adstack.ir.builder import Builder
 from adstack.ir.location import Loc
 from adstack.ir.opdef import OpDef
-from adstack.ir.ops import TABLE
+from adstack.ir.ops import ARRAY_ALLOC, ASSERT, FOR, IF, LOAD, PRINT, RETURN, TABLE, YIELD
+from adstack.ir.scalar_ops import ADD, CONST
 from adstack.ir.structure import Kernel, Op, Place, Program, Region, Task, Value
 from adstack.ir.text.parser import parse_ir
 from adstack.ir.types import ArrayType, StackType, f32, f64, i32, u1
@@ -119,11 +120,11 @@ def test_control_that_breaks_its_rule_is_refused(body):
 
 
 def const(to, value, result=None):
-    return Op(TABLE["const"], [], {"to": to, "value": value}, [Value(result or to)])
+    return Op(CONST, [], {"to": to, "value": value}, [Value(result or to)])
 
 
 def body_of(*ops):
-    return Kernel("k", Region([], [*ops, Op(TABLE["return"], [])]))
+    return Kernel("k", Region([], [*ops, Op(RETURN, [])]))
 
 
 X = Place("x", f32, (4,))
@@ -132,7 +133,7 @@ ZERO = const(i32, 0)
 
 def load_from(place):
     index = const(i32, 0)
-    return index, Op(TABLE["load"], [index.result], {"place": place}, [Value(f32)])
+    return index, Op(LOAD, [index.result], {"place": place}, [Value(f32)])
 
 
 def unary(name, operand, result, **attrs):
@@ -142,14 +143,14 @@ def unary(name, operand, result, **attrs):
 def used_outside():
     inner = const(i32, 1)
     condition = const(u1, True)
-    regions = [Region([], [inner, Op(TABLE["yield"], [])]), Region([], [Op(TABLE["yield"], [])])]
-    return body_of(condition, Op(TABLE["if"], [condition.result], regions=regions), unary("neg", inner.result, i32))
+    regions = [Region([], [inner, Op(YIELD, [])]), Region([], [Op(YIELD, [])])]
+    return body_of(condition, Op(IF, [condition.result], regions=regions), unary("neg", inner.result, i32))
 
 
 def yielding(result):
     condition = const(u1, True)
-    regions = [Region([], [Op(TABLE["yield"], [], results=[result])]), Region([], [Op(TABLE["yield"], [])])]
-    return body_of(condition, Op(TABLE["if"], [condition.result], regions=regions))
+    regions = [Region([], [Op(YIELD, [], results=[result])]), Region([], [Op(YIELD, [])])]
+    return body_of(condition, Op(IF, [condition.result], regions=regions))
 
 
 def disowned():
@@ -160,8 +161,8 @@ def disowned():
 
 def own_result_inside():
     condition, result = const(u1, True), Value(i32)
-    regions = [Region([], [Op(TABLE["yield"], [result])]) for _ in range(2)]
-    return body_of(condition, Op(TABLE["if"], [condition.result], None, [result], regions))
+    regions = [Region([], [Op(YIELD, [result])]) for _ in range(2)]
+    return body_of(condition, Op(IF, [condition.result], None, [result], regions))
 
 
 def twice(thing):
@@ -191,7 +192,7 @@ def unlisted_use():
 
 def use_listed_once():
     first = const(i32, 1)
-    both = Op(TABLE["add"], [first.result], {}, [Value(i32)])
+    both = Op(ADD, [first.result], {}, [Value(i32)])
     both.operands *= 2
     return body_of(first, both)
 
@@ -205,14 +206,14 @@ def stray_use():
 
 def stray_use_inside():
     condition, one = const(u1, True), const(i32, 1)
-    regions = [Region([], [unary("neg", one.result, i32), Op(TABLE["yield"], [])]) for _ in range(2)]
+    regions = [Region([], [unary("neg", one.result, i32), Op(YIELD, [])]) for _ in range(2)]
     regions[1].ops = regions[1].ops[1:]
-    return body_of(condition, one, Op(TABLE["if"], [condition.result], regions=regions))
+    return body_of(condition, one, Op(IF, [condition.result], regions=regions))
 
 
 def shared_region():
-    condition, region = const(u1, True), Region([], [Op(TABLE["yield"], [])])
-    return body_of(condition, Op(TABLE["if"], [condition.result], regions=[region, region]))
+    condition, region = const(u1, True), Region([], [Op(YIELD, [])])
+    return body_of(condition, Op(IF, [condition.result], regions=[region, region]))
 
 
 def extra_attribute():
@@ -245,32 +246,32 @@ BUILT = {
     "attributes shared": (lambda: twice("attrs"), "const: its dict of attributes object is used a second time"),
     "a region that stands twice": (shared_region, "if: its region object is used a second time"),
     "a missing attribute": (
-        lambda: body_of(Op(TABLE["const"], [], {"to": i32}, [Value(i32)])), "const: expected attributes (to, value),"),
+        lambda: body_of(Op(CONST, [], {"to": i32}, [Value(i32)])), "const: expected attributes (to, value),"),
     "an unknown attribute": (extra_attribute, "const: expected attributes (to, value), got (to, value, extra)"),
     "an op outside the table": (lambda: body_of(Op(OpDef("warp"), [])), "warp: is not an operation of the table"),
     "a region missing": (
-        lambda: body_of(ZERO, Op(TABLE["for"], [ZERO.result, ZERO.result])), "for: expected 1 regions, got 0"),
+        lambda: body_of(ZERO, Op(FOR, [ZERO.result, ZERO.result])), "for: expected 1 regions, got 0"),
     "a place that is not listed": (
         lambda: body_of(*load_from(X)), "load: @x must be listed among the kernel's places as Place(name='x'"),
     "a place that is not a place": (lambda: body_of(*load_from("x")), "load: attribute 'place' must be a Place, got '"),
     "an empty body": (lambda: Kernel("k", Region()), "k: the body is empty: expected it to end with return"),
     "a terminator with a result": (
-        lambda: Kernel("k", Region([], [Op(TABLE["return"], [], results=[Value(i32)])])), "return: expected results"),
+        lambda: Kernel("k", Region([], [Op(RETURN, [], results=[Value(i32)])])), "return: expected results"),
     "an inner terminator with a result": (lambda: yielding(Value(i32)), "yield: expected results of types (), got (i"),
     "a body without return": (
         lambda: Kernel("k", Region([], [const(i32, 0)])), "const: expected return as the last op of the region, got c"),
     "a body that ends with yield": (
-        lambda: Kernel("k", Region([], [Op(TABLE["yield"], [])])), "yield: expected return at the end of a kernel's o"),
+        lambda: Kernel("k", Region([], [Op(YIELD, [])])), "yield: expected return at the end of a kernel's o"),
     "a handle as parameter": (
-        lambda: Kernel("k", Region([Value(StackType(f32))], [Op(TABLE["return"], [])])), "k: expected scalar paramete"),
+        lambda: Kernel("k", Region([Value(StackType(f32))], [Op(RETURN, [])])), "k: expected scalar paramete"),
     "a return of the wrong type": (
-        lambda: Kernel("k", Region([], [Op(TABLE["return"], [])]), returns=(f32,)), "return: expected values of types"),
+        lambda: Kernel("k", Region([], [Op(RETURN, [])]), returns=(f32,)), "return: expected values of types"),
     "a print without parts": (
-        lambda: body_of(Op(TABLE["print"], [], {"parts": "x"})), "print: attribute 'parts' must be a tuple of str, F"),
+        lambda: body_of(Op(PRINT, [], {"parts": "x"})), "print: attribute 'parts' must be a tuple of str, F"),
     "an assert without text": (
-        lambda: body_of(Op(TABLE["assert"], [], {"message": 3})), "assert: attribute 'message' must be a str, got 3"),
+        lambda: body_of(Op(ASSERT, [], {"message": 3})), "assert: attribute 'message' must be a str, got 3"),
     "an alloc of no type": (
-        lambda: body_of(Op(TABLE["array.alloc"], [], {"dtype": 3, "length": 4}, [Value(ArrayType(f32, 4))])),
+        lambda: body_of(Op(ARRAY_ALLOC, [], {"dtype": 3, "length": 4}, [Value(ArrayType(f32, 4))])),
         "array.alloc: attribute 'dtype' must be a scalar type, got 3"),
 }  # fmt: skip
 
@@ -391,7 +392,7 @@ def test_an_error_shows_the_line_the_op_came_from(tmp_path):
     source = tmp_path / "kernel.py"
     source.write_text("first\n    y = a + b\n")
     b = Builder(loc=Loc(str(source), 2, 9, 2, 14))
-    b.append("add", [b.const(1, i32), b.const(1.0, f32)], [i32])
+    b.append(ADD, [b.const(1, i32), b.const(1.0, f32)], [i32])
     b.return_()
     with pytest.raises(IRError) as caught:
         verify(Kernel("k", b.region))
@@ -407,10 +408,10 @@ def test_every_row_of_the_table_has_a_rule_and_every_rule_a_row():
 def test_nesting_of_any_depth_is_walked():
     b = Builder()
     condition = b.const(True, u1)
-    region = Region([], [Op(TABLE["yield"], [])])
+    region = Region([], [Op(YIELD, [])])
     for _ in range(3000):
-        inner = Op(TABLE["if"], [condition], regions=[region, Region([], [Op(TABLE["yield"], [])])])
-        region = Region([], [inner, Op(TABLE["yield"], [])])
+        inner = Op(IF, [condition], regions=[region, Region([], [Op(YIELD, [])])])
+        region = Region([], [inner, Op(YIELD, [])])
     b.region.ops.append(region.ops[0])
     b.return_()
     verify(Kernel("deep", b.region))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from adstack.ir.opdef import OpDef
+from adstack.ir.ops import RANDOM, TABLE
 from adstack.ir.types import DType, f64, i32
+from adstack.values.operations import POS, WITHIN
 from adstack.values.scalars import HOST, OPERATORS, plain
 
 RECORD: list[str] = []
@@ -34,20 +37,20 @@ class Term:
         self.value = value
         self.dtype = dtype or (f64 if isinstance(value, float) else i32)
 
-    def __adstack_emit__(self, name: str, args: tuple[Any, ...], /, **attrs: Any) -> Term:
-        if name == "within":  # a check of debug mode, which passes its index on
+    def __adstack_emit__(self, row: OpDef, args: tuple[Any, ...], /, **attrs: Any) -> Term:
+        if row is WITHIN:  # a check of debug mode, which passes its index on
             return args[0]
-        RECORD.append(name)
+        RECORD.append(row.name)
         numbers = [plain(value_of(a)) for a in args]
-        if name == "random":
+        if row is RANDOM:
             return Term(0.25)
-        return Term(HOST[name](*numbers, **attrs), attrs.get("to") if isinstance(attrs.get("to"), DType) else None)
+        return Term(HOST[row](*numbers, **attrs), attrs.get("to") if isinstance(attrs.get("to"), DType) else None)
 
-    def _operate(self, name: str, *args: Any) -> Any:
+    def _operate(self, row: OpDef, *args: Any) -> Any:
         if any(hasattr(a, "entries") for a in args):
             return NotImplemented
-        RECORD.append(name)
-        return Term(OPERATORS[name](*(value_of(a) for a in args)))
+        RECORD.append(row.name)
+        return Term(OPERATORS[row](*(value_of(a) for a in args)))
 
     def __bool__(self) -> bool:
         raise AssertionError("a runtime value was branched on")
@@ -55,12 +58,12 @@ class Term:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _install(method: str, name: str) -> None:
+def _install(method: str, row: OpDef) -> None:
     def forward(self: Term, *other: Any) -> Any:
-        return self._operate(name, self, *other)
+        return self._operate(row, self, *other)
 
     def reflected(self: Term, other: Any) -> Any:
-        return self._operate(name, other, self)
+        return self._operate(row, other, self)
 
     setattr(Term, f"__{method}__", forward)
     if method not in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert"):
@@ -72,4 +75,4 @@ for _method in (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"),
     *("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert"),
 ):
-    _install(_method, _SPELLED.get(_method, _method))
+    _install(_method, POS if _method == "pos" else TABLE[_SPELLED.get(_method, _method)])

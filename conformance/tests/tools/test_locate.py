@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from adstack.backends.codegen_llvm.text.scalar_ops import EMITTERS, Site
 from adstack.conformance.harness.loading import collect
 from adstack.inspection import Departure
+from adstack.ir.ops import TABLE
 from adstack.tools.cli import cli
 from adstack.tools.loading.programs import ProgramError
 from adstack.tools.locate import located
@@ -46,8 +47,8 @@ def found(tmp_path: Path, mode: str, backend: str = "cpu") -> list[Departure]:
 
 def wrong(monkeypatch: pytest.MonkeyPatch, name: str, text: Callable[[Site], str]) -> None:
     """Break the emitter of an operation on floats."""
-    right = EMITTERS[name]
-    monkeypatch.setitem(EMITTERS, name, lambda site: text(site) if site.to.is_float else right(site))
+    right = EMITTERS[TABLE[name]]
+    monkeypatch.setitem(EMITTERS, TABLE[name], lambda site: text(site) if site.to.is_float else right(site))
 
 
 def test_a_wrong_value_is_found_where_it_first_makes_a_difference(

@@ -11,6 +11,7 @@ from interpreter_kit import same_bits
 from adstack.interpreter import run
 from adstack.ir.builder import Builder
 from adstack.ir.ops import TABLE
+from adstack.ir.scalar_ops import BITCAST, CAST
 from adstack.ir.structure import Kernel, Place, Region, Value
 from adstack.ir.types import ALL, DType, by_name, f64, i32, u1
 from adstack.ir.verify.verifier import verify
@@ -38,11 +39,11 @@ def operands(b: Builder, to: DType, x: Value, y: Value, flag: Value) -> list[Val
     """Values, numbers, and what rules look into."""
     values = [x, y, *(b.const(n, to) for n in borders(to))]
     unary = ("neg", "abs", "not", "floor", "ceil", "trunc", "round", "rint")
-    values += [b.emit(name, v) for name in unary for v in (x, y) if to in TABLE[name].signature.classes["T"]]
+    values += [b.emit(TABLE[name], v) for name in unary for v in (x, y) if to in TABLE[name].signature.classes["T"]]
     two = [b.const(to(3), to), x, y]
     for name in ("add", "mul", "and", "or", "xor", "sub"):
         if to in TABLE[name].signature.classes["T"]:
-            values += [b.emit(name, x, two[0]), b.emit(name, y, x)]
+            values += [b.emit(TABLE[name], x, two[0]), b.emit(TABLE[name], y, x)]
     values += [b.cast(flag, to)] if to is not u1 else [b.eq(x, y), b.ne(x, y)]
     return values
 
@@ -62,9 +63,9 @@ def binary_expressions(b: Builder, to: DType, x: Value, y: Value, flag: Value) -
         elif row.name == "fma":
             expressions += [b.fma(p, q, r) for p in pool for q in (x, pool[4], pool[2], b.neg(y)) for r in pool[:6]]
         elif len(row.signature.inputs) == 1:
-            expressions += [b.emit(row.name, p) for p in pool]
+            expressions += [b.emit(row, p) for p in pool]
         else:
-            expressions += [b.emit(row.name, p, q) for p in pool for q in pool]
+            expressions += [b.emit(row, p, q) for p in pool for q in pool]
     return expressions
 
 
@@ -115,7 +116,7 @@ def test_every_rule_is_met(monkeypatch):
         def outcome(maker, op, operands):
             value = rule.outcome(maker, op, operands)
             if value is not None:
-                met.add(f"{key[0]}: {rule.why}")
+                met.add(f"{key[0].name}: {rule.why}")
             return value
 
         return Rule(rule.pattern, outcome, rule.why)
@@ -127,10 +128,10 @@ def test_every_rule_is_met(monkeypatch):
     for text in (casts_of_casts(), bitcasts()):
         simplify(text.body)
     valid = {
-        f"{name}: {rule.why}"
-        for (name, to), rules in identities.INDEX.items()
+        f"{row.name}: {rule.why}"
+        for (row, to), rules in identities.INDEX.items()
         for rule in rules
-        if to in TYPES and to in next(iter(TABLE[name].signature.classes.values()))
+        if to in TYPES and to in next(iter(row.signature.classes.values()))
     }
     assert valid - met == set()
 
@@ -141,7 +142,7 @@ def casts_of_casts() -> Kernel:
     params = [Value(t) for t in ALL]
     b.region.define(params)
     out = [b.cast(b.cast(p, middle), to) for p in params for middle in ALL for to in ALL]
-    out += [b.emit("cast", p, to=p.dtype) for p in params]
+    out += [b.emit(CAST, p, to=p.dtype) for p in params]
     b.return_(*out)
     return Kernel("casts", b.region, {}, tuple(v.dtype for v in out))
 
@@ -152,7 +153,7 @@ def bitcasts() -> Kernel:
     x = Value(i32)
     b.region.define((x,))
     f = b.bitcast(b.bitcast(x, by_name("u32")), by_name("f32"))
-    out = [f, b.bitcast(f, i32), b.emit("bitcast", x, to=i32)]
+    out = [f, b.bitcast(f, i32), b.emit(BITCAST, x, to=i32)]
     b.return_(*out)
     return Kernel("bitcasts", b.region, {}, tuple(v.dtype for v in out))
 

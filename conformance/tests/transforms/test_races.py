@@ -11,6 +11,7 @@ from interpreter_kit import same_bits
 import adstack as qd
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import run
+from adstack.ir.ops import LOAD, STORE
 from adstack.ir.verify.verifier import verify
 from adstack.transforms.pipeline import lower
 from adstack.transforms.tasks.races import BASES, BOXES, MARKS, RECORD, watched
@@ -78,5 +79,5 @@ def test_iterations_that_keep_to_their_elements_leave_no_marks():
     assert watched(program_of(apart)) is None
     watching = watched(program_of(close))
     assert len(watching.sites) == 3
-    assert watching.kinds == ("store", "load")
+    assert watching.kinds == (STORE, LOAD)
     assert len(watched(program_of(apart), everywhere=True).sites) > 3

@@ -113,7 +113,7 @@ def test_maximum_of_many_folds_to_the_right():
     calls = []
 
     class Spy(Term):
-        def __adstack_emit__(self, name, args, /, **attrs):
+        def __adstack_emit__(self, row, args, /, **attrs):
             calls.append([value_of(a) for a in args])
             return Spy(max(calls[-1]))
 

@@ -13,7 +13,8 @@ from adstack.errors import AdstackTypeError, AdstackValueError
 from adstack.ir import types as t
 from adstack.values.scalars import HOST, OPERATORS, dtype_of, host_cast, width_type
 
-op = OPERATORS
+op = {row.name: function for row, function in OPERATORS.items()}
+host = {row.name: function for row, function in HOST.items()}
 
 
 @pytest.mark.parametrize(
@@ -116,20 +117,20 @@ def test_what_is_no_number_is_refused_by_name(wrong):
     ],
 )
 def test_functions_on_host_numbers(name, args, wanted):
-    got = HOST[name](*args)
+    got = host[name](*args)
     assert got == wanted
     assert type(got) is type(wanted)
 
 
 def test_maximum_takes_the_right_operand_at_a_tie():
-    assert math.copysign(1, HOST["max"](0.0, -0.0)) == -1
-    assert math.copysign(1, HOST["min"](-0.0, 0.0)) == 1
+    assert math.copysign(1, host["max"](0.0, -0.0)) == -1
+    assert math.copysign(1, host["min"](-0.0, 0.0)) == 1
 
 
 @pytest.mark.parametrize("name", ["raw_mod", "popcnt", "clz"])
 def test_functions_of_integers_refuse_floats(name):
     with pytest.raises(AdstackTypeError, match="must be an integer"):
-        HOST[name](*([1.5] * (2 if name == "raw_mod" else 1)))
+        host[name](*([1.5] * (2 if name == "raw_mod" else 1)))
 
 
 @pytest.mark.parametrize(
@@ -146,20 +147,20 @@ def test_an_integer_of_more_than_64_bits_has_no_bits_to_count():
 
 @pytest.mark.parametrize("value", [1.5, -0.0, 3.0e38, 1e-45])
 def test_bits_of_a_float_and_back(value):
-    bits = HOST["bitcast"](value, t.i32)
+    bits = host["bitcast"](value, t.i32)
     assert bits == int(np.float32(value).view(np.int32))
-    assert HOST["bitcast"](bits, t.f32) == float(np.float32(value))
+    assert host["bitcast"](bits, t.f32) == float(np.float32(value))
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_integers_keep_their_bits_when_their_sign_is_reinterpreted(value):
-    assert HOST["bitcast"](value, t.u64) == value % 2**64
+    assert host["bitcast"](value, t.u64) == value % 2**64
 
 
 @pytest.mark.parametrize(("value", "to"), [(1.0, t.i8), (1, t.u1), (1, int)])
 def test_bit_cast_needs_a_type_of_the_same_width(value, to):
     with pytest.raises(AdstackTypeError, match=r"not defined|as narrow"):
-        HOST["bitcast"](value, to)
+        host["bitcast"](value, to)
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,12 @@ class Origins:
     def loads_behind(self, values: Iterable[Value]) -> set[Op]:
         """The ops that read the memory of which these values may be made."""
         loads: set[Op] = set()
-        known: set[Value | str] = set()
+        visited: set[Value | str] = set()
         work: list[Value | str] = list(values)
         while work:
             value = work.pop()
-            if value not in known:
-                known.add(value)
+            if value not in visited:
+                visited.add(value)
                 work += self.values.get(value, ())
                 if isinstance(value, Value) and value in self.loads:
                     loads.add(self.loads[value])

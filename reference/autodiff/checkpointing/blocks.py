@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ...ir.builder import Builder
 from ...ir.ops import FOR, IF, WHILE
+from ...ir.scalar_ops import FLOORDIV, MAX
 from ...ir.structure import Op, Region, Value
 from ...ir.types import ArrayType, i64
 from ..emission.backward import Backward, Flow
@@ -106,7 +107,7 @@ class Blocks:
         with self.b.into(body):
             block = body.args[0]
             results = self._run(sweep, course, (block, self.b.add(block, counter(self.b, 1))), args)
-            deeper = [self.b.emit("max", a, b) for a, b in zip(most, results[len(args) :], strict=True)]
+            deeper = [self.b.emit(MAX, a, b) for a, b in zip(most, results[len(args) :], strict=True)]
             self.b.yield_(*results[: len(args)], *deeper)
         initial = [*self._initial(loop, names, counters), *(counter(self.b) for _ in most)]
         results = self.b.for_(counter(self.b), course.blocks, initial, body)
@@ -222,7 +223,7 @@ class Blocks:
         span = base, self.b.sub(self._first_of(course, end), base)
         adjoints = back.iterations(loop.op, flow, span, adjoints, course.names, state)
         stored = self._without(course, done, stored)
-        last = self.b.emit("max", self.b.sub(stored, counter(self.b, 1)), counter(self.b))
+        last = self.b.emit(MAX, self.b.sub(stored, counter(self.b, 1)), counter(self.b))
         at, values = self.snapshots.restore(course, last)
         stored, values = self._advance(course, (at, done), stored, values)
         results = self._save(course, done, values)
@@ -254,13 +255,13 @@ class Blocks:
         first = mapped(names, op.operands[0]) if op.opdef is FOR else counter(self.b)
         if trips is None:
             trips = trip_count(self.b, first, mapped(names, op.operands[1]))
-        blocks = self.b.emit("floordiv", self.b.add(trips, counter(self.b, size - 1)), counter(self.b, size))
+        blocks = self.b.emit(FLOORDIV, self.b.add(trips, counter(self.b, size - 1)), counter(self.b, size))
         return Course(site, names, trips, blocks, first)
 
     def _first_of(self, course: Course, block: Value) -> Value:
         """The number of the first iteration of a block: the last iteration of all ends a block."""
         left = self.b.mul(self.b.sub(course.blocks, block), counter(self.b, course.site.plan.block))
-        return self.b.emit("max", self.b.sub(course.trips, left), counter(self.b))
+        return self.b.emit(MAX, self.b.sub(course.trips, left), counter(self.b))
 
     def _run(self, sweep: Sweep, course: Course, span: tuple[Value, Value], values: Sequence[Value]) -> list[Value]:
         """Sweep blocks from one up to another; gives the state, then how often the loops inside ran."""

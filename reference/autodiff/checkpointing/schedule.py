@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from math import comb
 
 from ...ir.builder import Builder
+from ...ir.scalar_ops import FLOORDIV, MAX, MIN
 from ...ir.structure import Region, Value
 from ...ir.types import i64
 
@@ -86,12 +87,12 @@ def emit_stride(b: Builder, blocks: Value, snapshots: Value) -> Value:
     with b.into(body):
         r, reach = body.args
         r = b.add(r, one)
-        b.yield_(r, b.emit("floordiv", b.mul(reach, b.add(snapshots, r)), r))
+        b.yield_(r, b.emit(FLOORDIV, b.mul(reach, b.add(snapshots, r)), r))
     r, reach = b.while_([b.const(0, i64), one], condition, body)
     both = b.add(snapshots, r)
-    before = b.emit("floordiv", b.mul(reach, r), both)  # C(s + r - 1, s)
-    right = b.emit("floordiv", b.mul(before, snapshots), b.emit("max", b.sub(both, one), one))  # C(s + r - 2, s - 1)
-    return b.select(several, b.emit("min", before, b.sub(blocks, right)), b.sub(blocks, one))
+    before = b.emit(FLOORDIV, b.mul(reach, r), both)  # C(s + r - 1, s)
+    right = b.emit(FLOORDIV, b.mul(before, snapshots), b.emit(MAX, b.sub(both, one), one))  # C(s + r - 2, s - 1)
+    return b.select(several, b.emit(MIN, before, b.sub(blocks, right)), b.sub(blocks, one))
 
 
 def actions(blocks: int, snapshots: int) -> Iterator[tuple[str, int, int]]:

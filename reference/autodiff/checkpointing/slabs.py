@@ -15,6 +15,7 @@ from typing import Final
 from ...analysis.order import Order
 from ...ir.builder import Builder
 from ...ir.ops import PARALLEL_FOR, PLACE_WRITES
+from ...ir.scalar_ops import FLOORDIV, MOD
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import i64, u1
 from ..emission.state import Names, counter
@@ -90,8 +91,8 @@ class Slab:
         for extent, index in zip(reversed(self.place.shape), reversed(at), strict=True):
             if index is None:
                 assert extent is not None
-                indices.append(b.emit("mod", element, counter(b, extent)))
-                element = b.emit("floordiv", element, counter(b, extent))
+                indices.append(b.emit(MOD, element, counter(b, extent)))
+                element = b.emit(FLOORDIV, element, counter(b, extent))
             else:
                 indices.append(index)
         return indices[::-1]

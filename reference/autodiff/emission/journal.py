@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...ir.builder import Builder
 from ...ir.ops import ATOMIC, LOAD, PARALLEL_FOR, PLACE_WRITES, RANDOM, SERIAL_LOOPS
+from ...ir.scalar_ops import AND
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...ir.types import i64
 from .state import counter
@@ -107,7 +108,7 @@ class JournalRow:
             b.yield_()
         with b.into(full):
             b.yield_()
-        b.if_(b.emit("and", *inside), room, full)
+        b.if_(b.emit(AND, *inside), room, full)
 
 
 def serial_row(journal: Journal, b: Builder) -> JournalRow:

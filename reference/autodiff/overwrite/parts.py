@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.ops import RANDOM, TABLE
+from ...ir.ops import RANDOM, RETURN
 from ...ir.structure import Kernel, Op, Region, Value
 from ...transforms.rewriting.rewrite import Renaming, clone_op
 from ...transforms.tasks.crossing import Segment, segments
@@ -40,7 +40,7 @@ def _part(kernel: Kernel, segment: Segment, makers: dict[Value, Op]) -> Kernel |
             if value not in own and not _fetched(value, makers, renamed, body):
                 return None
     body.ops += [clone_op(op, renamed) for op in segment.ops]
-    body.ops.append(Op(TABLE["return"], [], loc=kernel.body.terminator.loc))
+    body.ops.append(Op(RETURN, [], loc=kernel.body.terminator.loc))
     return replace(kernel, body=body, places=dict(kernel.places))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Sequence
 from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...ir.builder import Builder
-from ...ir.ops import ATOMIC, PARALLEL_FOR, PLACE_ACCESSES, PLACE_WRITES, TABLE
+from ...ir.ops import ATOMIC, FOR, PARALLEL_FOR, PLACE_ACCESSES, PLACE_WRITES, TABLE, YIELD
 from ...ir.structure import Kernel, Op, Place, Region, Value
 from ...ir.types import DType, i16, i32, i64
 from ...transforms.rewriting.rewrite import clone_kernel
@@ -122,7 +122,7 @@ def _update(b: Builder, op: Op) -> Value:
 
 def _combined(b: Builder, kind: str, old: Value, values: Sequence[Value]) -> Value:
     if kind in ("add", "mul", "min", "max"):
-        return b.emit(kind, old, values[0])
+        return b.emit(TABLE[kind], old, values[0])
     if kind == "xchg":
         return values[0]
     bits = _BITS[old.dtype.bits]
@@ -138,6 +138,6 @@ def serial(op: Op) -> Op:
     for (lo, hi), index in zip(reversed(bounds), reversed(body.args), strict=True):
         body.args = []
         body.define((index,))
-        loop = Op(TABLE["for"], [lo, hi], regions=[body], loc=op.loc)
-        body = Region(ops=[loop, Op(TABLE["yield"], [], loc=op.loc)])
+        loop = Op(FOR, [lo, hi], regions=[body], loc=op.loc)
+        body = Region(ops=[loop, Op(YIELD, [], loc=op.loc)])
     return loop

@@ -61,6 +61,7 @@ class Serial:
 
     @property
     def op(self) -> Op:
+        """The loop itself, a `for` or a `while`."""
         return self.nest.op
 
 

@@ -48,6 +48,7 @@ class ArrayArgument:
 
     @property
     def dtype(self) -> DType:
+        """The type of one scalar, also where elements are vectors or matrices."""
         return self.place.dtype
 
     @property
@@ -58,6 +59,7 @@ class ArrayArgument:
 
     @property
     def offset(self) -> tuple[int, ...]:
+        """The index of the first element, one number per axis: 0, as an ndarray always begins there."""
         return (0,) * self.ndim
 
     @property

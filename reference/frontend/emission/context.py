@@ -157,11 +157,13 @@ class Context:
 
     @property
     def default_fp(self) -> DType:
+        """The type of float literals and of Python's `float` (`init(default_fp=...)`); f32 without options."""
         chosen = getattr(self.options, "default_fp", f32)
         return chosen if isinstance(chosen, DType) else f32
 
     @property
     def default_ip(self) -> DType:
+        """The type of integer literals and of Python's `int` (`init(default_ip=...)`); i32 without options."""
         chosen = getattr(self.options, "default_ip", i32)
         return chosen if isinstance(chosen, DType) else i32
 
@@ -173,10 +175,12 @@ class Context:
 
     @property
     def frame(self) -> Frame:
+        """The frame of the function whose body is being lowered, which is inlined into those below it."""
         return self.frames[-1]
 
     @property
     def scopes(self) -> Scopes:
+        """The variables of that function, innermost block last."""
         return self.frames[-1].scopes
 
     @property

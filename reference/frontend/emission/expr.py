@@ -11,6 +11,30 @@ from typing import Final, NoReturn
 import numpy as np
 
 from ...errors import AdstackTypeError
+from ...ir.opdef import OpDef
+from ...ir.scalar_ops import (
+    ABS,
+    ADD,
+    AND,
+    DIV,
+    EQ,
+    FLOORDIV,
+    GE,
+    GT,
+    LE,
+    LT,
+    MOD,
+    MUL,
+    NE,
+    NEG,
+    NOT,
+    OR,
+    POW,
+    SHL,
+    SHR,
+    SUB,
+    XOR,
+)
 from ...ir.structure import Value
 from ...ir.types import DType
 from ...values.kinds import Operand
@@ -19,46 +43,46 @@ from .literals import describe, is_number
 __all__ = ["RULES", "Expr", "emit"]
 
 Rule = Callable[..., Operand]
-RULES: Final[dict[str, Rule]] = {}
-"""What each operator and function of the language emits for runtime scalars; `emission.py` enters its rules here."""
+RULES: Final[dict[OpDef, Rule]] = {}
+"""What each operator and function of the language emits for runtime scalars; `rules.py` enters its rules here."""
 
 _SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
-def emit(name: str, args: tuple[Operand, ...], attrs: Mapping[str, Operand]) -> Operand:
-    """The result of the language's operator or function `name` of runtime scalars and numbers, as a runtime scalar.
+def emit(row: OpDef, args: tuple[Operand, ...], attrs: Mapping[str, Operand]) -> Operand:
+    """The result of the language's operator or function `row` of runtime scalars and numbers, as a runtime scalar.
 
     Raises:
         AdstackTypeError: an argument is neither.
     """
     for arg in args:
         if not isinstance(arg, Expr) and not is_number(arg):
-            raise AdstackTypeError(f"{name} takes numbers", note=f"got {describe(arg)}")
-    result = RULES[name](*args, **attrs)
+            raise AdstackTypeError(f"{row.name} takes numbers", note=f"got {describe(arg)}")
+    result = RULES[row](*args, **attrs)
     return Expr(result) if isinstance(result, Value) else result
 
 
-def _binary(name: str) -> Callable[[Operand, Operand], Operand]:
+def _binary(row: OpDef) -> Callable[[Operand, Operand], Operand]:
     def operator(self: Expr, other: object) -> Operand:
         if isinstance(other, (Expr, *_SCALARS)):
-            return emit(name, (self, other), {})
+            return emit(row, (self, other), {})
         return NotImplemented
 
     return operator
 
 
-def _reflected(name: str) -> Callable[[Operand, Operand], Operand]:
+def _reflected(row: OpDef) -> Callable[[Operand, Operand], Operand]:
     def operator(self: Expr, other: object) -> Operand:
         if isinstance(other, _SCALARS):
-            return emit(name, (other, self), {})
+            return emit(row, (other, self), {})
         return NotImplemented
 
     return operator
 
 
-def _unary(name: str) -> Callable[[Operand], Operand]:
+def _unary(row: OpDef) -> Callable[[Operand], Operand]:
     def operator(self: Expr) -> Operand:
-        return emit(name, (self,), {})
+        return emit(row, (self,), {})
 
     return operator
 
@@ -75,30 +99,31 @@ class Expr:
 
     @property
     def dtype(self) -> DType:
+        """The scalar type, after promotion."""
         return self.value.dtype
 
     def __repr__(self) -> str:
         return f"<runtime {self.dtype}>"
 
-    def __adstack_emit__(self, name: str, args: tuple[Operand, ...], /, **attrs: object) -> Operand:
-        return emit(name, args, attrs)
+    def __adstack_emit__(self, row: OpDef, args: tuple[Operand, ...], /, **attrs: object) -> Operand:
+        return emit(row, args, attrs)
 
-    __add__, __radd__ = _binary("add"), _reflected("add")
-    __sub__, __rsub__ = _binary("sub"), _reflected("sub")
-    __mul__, __rmul__ = _binary("mul"), _reflected("mul")
-    __truediv__, __rtruediv__ = _binary("div"), _reflected("div")
-    __floordiv__, __rfloordiv__ = _binary("floordiv"), _reflected("floordiv")
-    __mod__, __rmod__ = _binary("mod"), _reflected("mod")
-    __pow__, __rpow__ = _binary("pow"), _reflected("pow")
-    __and__, __rand__ = _binary("and"), _reflected("and")
-    __or__, __ror__ = _binary("or"), _reflected("or")
-    __xor__, __rxor__ = _binary("xor"), _reflected("xor")
-    __lshift__, __rlshift__ = _binary("shl"), _reflected("shl")
-    __rshift__, __rrshift__ = _binary("shr"), _reflected("shr")
-    __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
-    __eq__ = _binary("eq")
-    __ne__ = _binary("ne")
-    __neg__, __invert__, __abs__ = _unary("neg"), _unary("invert"), _unary("abs")
+    __add__, __radd__ = _binary(ADD), _reflected(ADD)
+    __sub__, __rsub__ = _binary(SUB), _reflected(SUB)
+    __mul__, __rmul__ = _binary(MUL), _reflected(MUL)
+    __truediv__, __rtruediv__ = _binary(DIV), _reflected(DIV)
+    __floordiv__, __rfloordiv__ = _binary(FLOORDIV), _reflected(FLOORDIV)
+    __mod__, __rmod__ = _binary(MOD), _reflected(MOD)
+    __pow__, __rpow__ = _binary(POW), _reflected(POW)
+    __and__, __rand__ = _binary(AND), _reflected(AND)
+    __or__, __ror__ = _binary(OR), _reflected(OR)
+    __xor__, __rxor__ = _binary(XOR), _reflected(XOR)
+    __lshift__, __rlshift__ = _binary(SHL), _reflected(SHL)
+    __rshift__, __rrshift__ = _binary(SHR), _reflected(SHR)
+    __lt__, __le__, __gt__, __ge__ = _binary(LT), _binary(LE), _binary(GT), _binary(GE)
+    __eq__ = _binary(EQ)
+    __ne__ = _binary(NE)
+    __neg__, __invert__, __abs__ = _unary(NEG), _unary(NOT), _unary(ABS)
     __hash__ = object.__hash__
 
     def __pos__(self) -> Expr:

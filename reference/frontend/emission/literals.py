@@ -22,11 +22,11 @@ def is_number(value: object) -> bool:
     return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, names: Iterable[str]) -> str:
     """What to write instead of an unknown name: the nearest one that is known; nothing if none is near."""
     import difflib  # its import takes longer than most programs look for a name that is not there
 
-    near = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=1, cutoff=0.7)
+    near = difflib.get_close_matches(name, [k for k in names if not k.startswith("_")], n=1, cutoff=0.7)
     return f"did you mean {near[0]}?" if near else ""
 
 

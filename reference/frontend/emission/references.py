@@ -43,6 +43,7 @@ class ScalarRef:
 
     @property
     def dtype(self) -> DType:
+        """The type that the memory or the variable holds; what is stored is cast to it."""
         raise NotImplementedError
 
     def get(self) -> Expr:
@@ -148,9 +149,11 @@ class LiveStorage:
         self.targets[position].set(value)
 
     def get_at(self, indices: tuple[KernelObject, ...], shape: tuple[int, ...]) -> KernelObject:
+        """Load the element at runtime indices; `shape` is that of the vector or matrix, for bounds."""
         return self.find(indices, shape).get()
 
     def set_at(self, indices: tuple[KernelObject, ...], shape: tuple[int, ...], value: object) -> None:
+        """Store to the element at runtime indices; `shape` is that of the vector or matrix, for bounds."""
         self.find(indices, shape).set(value)
 
     def target(self, position: int) -> ScalarRef:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...errors import AdstackTypeError, AdstackValueError
-from ...ir.ops import TABLE
+from ...ir import scalar_ops as ops
+from ...ir.opdef import OpDef
+from ...ir.ops import RANDOM, TABLE
 from ...ir.structure import Value
 from ...ir.types import DType, u1, unsigned
 from ...ir.types import by_name as dtype_named
 from ...values.kinds import Operand, TypeLike
+from ...values.operations import BIT_SHR, LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR, WITHIN
 from ...values.scalars import uint
 from .bounds import within
 from .current import current
@@ -22,176 +25,176 @@ __all__ = ["resolve"]
 _UNROLLED_POWER = 8
 
 
-def _rule(*names: str) -> Callable[[Rule], Rule]:
+def _rule(row: OpDef) -> Callable[[Rule], Rule]:
     def register(function: Rule) -> Rule:
-        for name in names:
-            RULES[name] = function
+        RULES[row] = function
         return function
 
     return register
 
 
-def _op(name: str, *operands: Value, **attrs: object) -> Value:
-    return current().builder.emit(name, *operands, **attrs)
+def _op(row: OpDef, *operands: Value, **attrs: object) -> Value:
+    return current().builder.emit(row, *operands, **attrs)
 
 
 def _pair(a: object, b: object, to: DType) -> tuple[Value, Value]:
     return typed(a, to), typed(b, to)
 
 
-def _numeric(name: str) -> Rule:
+def _numeric(row: OpDef) -> Rule:
     """An operation on operands of one numeric type; u1 counts as i32."""
 
     def rule(*args: object) -> Value:
         to = arithmetic_type(common(*args))
-        return _op(name, *(typed(a, to) for a in args))
+        return _op(row, *(typed(a, to) for a in args))
 
     return rule
 
 
-def _real(name: str) -> Rule:
+def _real(row: OpDef) -> Rule:
     """A function of reals: integers are cast to the default float type."""
 
     def rule(*args: object) -> Value:
         to = common(*args)
         to = to if to.is_float else current().default_fp
-        return _op(name, *(typed(a, to) for a in args))
+        return _op(row, *(typed(a, to) for a in args))
 
     return rule
 
 
-def _comparison(name: str) -> Rule:
+def _comparison(row: OpDef) -> Rule:
     def rule(a: object, b: object) -> Value:
-        return _op(name, *_pair(a, b, common(a, b)))
+        return _op(row, *_pair(a, b, common(a, b)))
 
     return rule
 
 
-def _integers(name: str, symbol: str, args: tuple[Operand, ...]) -> DType:
+def _integers(symbol: str, args: tuple[Operand, ...]) -> DType:
     to = common(*args)
     if to.is_float:
         raise AdstackTypeError(f"operands of {symbol} must be integers", note=f"got {to}", do="cast to an integer type")
     return to
 
 
-def _bits(name: str, symbol: str) -> Rule:
+def _bits(row: OpDef, symbol: str) -> Rule:
     """A bitwise operation; on u1 it is logical."""
 
     def rule(a: object, b: object) -> Value:
-        return _op(name, *_pair(a, b, _integers(name, symbol, (a, b))))
+        return _op(row, *_pair(a, b, _integers(symbol, (a, b))))
 
     return rule
 
 
-def _integral(name: str, symbol: str) -> Rule:
+def _integral(row: OpDef, symbol: str) -> Rule:
     """An operation of integers in which u1 counts as i32."""
 
     def rule(*args: object) -> Value:
-        to = arithmetic_type(_integers(name, symbol, args))
-        return _op(name, *(typed(a, to) for a in args))
+        to = arithmetic_type(_integers(symbol, args))
+        return _op(row, *(typed(a, to) for a in args))
 
     return rule
 
 
-def _real_only(name: str) -> Rule:
+def _real_only(row: OpDef) -> Rule:
     """A function that takes no runtime integers; literals count as floats."""
 
     def rule(a: object) -> Value:
         if isinstance(a, Expr) and not a.dtype.is_float:
             raise AdstackTypeError(
-                f"'{name}' takes real inputs only, however '{a.dtype}' is provided", do=f"write {name}(float(x))"
+                f"'{row.name}' takes real inputs only, however '{a.dtype}' is provided",
+                do=f"write {row.name}(float(x))",
             )
-        return _op(name, typed(a, a.dtype if isinstance(a, Expr) else current().default_fp))
+        return _op(row, typed(a, a.dtype if isinstance(a, Expr) else current().default_fp))
 
     return rule
 
 
-RULES["within"] = within
-for _name in ("add", "sub", "mul", "max", "min", "neg", "abs"):
-    RULES[_name] = _numeric(_name)
-for _name, _row in TABLE.items():
+RULES[WITHIN] = within
+for _row in (ops.ADD, ops.SUB, ops.MUL, ops.MAX, ops.MIN, ops.NEG, ops.ABS):
+    RULES[_row] = _numeric(_row)
+for _row in TABLE.values():
     if _row.reals_only:
-        RULES[_name] = _real_only(_name)
-    elif _row.transcendental or _name in ("sqrt", "fma"):
-        RULES[_name] = _real(_name)
+        RULES[_row] = _real_only(_row)
+    elif _row.transcendental or _row in (ops.SQRT, ops.FMA):
+        RULES[_row] = _real(_row)
     elif _row.signature.line == "T -> i32":
-        RULES[_name] = _integral(_name, _name)
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    RULES[_name] = _comparison(_name)
-for _name, _symbol in (("and", "&"), ("or", "|"), ("xor", "^")):
-    RULES[_name] = _bits(_name, _symbol)
-for _name, _symbol in (("shl", "<<"), ("shr", ">>")):
-    RULES[_name] = _integral(_name, _symbol)
+        RULES[_row] = _integral(_row, _row.name)
+for _row in (ops.EQ, ops.NE, ops.LT, ops.LE, ops.GT, ops.GE):
+    RULES[_row] = _comparison(_row)
+for _row, _symbol in ((ops.AND, "&"), (ops.OR, "|"), (ops.XOR, "^")):
+    RULES[_row] = _bits(_row, _symbol)
+for _row, _symbol in ((ops.SHL, "<<"), (ops.SHR, ">>")):
+    RULES[_row] = _integral(_row, _symbol)
 
 
-@_rule("invert")
+@_rule(ops.NOT)
 def _invert(a: object) -> Value:
-    return _op("not", typed(a, _integers("not", "~", (a,))))
+    return _op(ops.NOT, typed(a, _integers("~", (a,))))
 
 
-@_rule("div")
+@_rule(ops.DIV)
 def _div(a: object, b: object) -> Value:
     """Integers are divided in the default float type."""
     to = common(a, b)
-    return _op("div", *_pair(a, b, to if to.is_float else current().default_fp))
+    return _op(ops.DIV, *_pair(a, b, to if to.is_float else current().default_fp))
 
 
-@_rule("floordiv")
+@_rule(ops.FLOORDIV)
 def _floordiv(a: object, b: object) -> Value:
     to = arithmetic_type(common(a, b))
     x, y = _pair(a, b, to)
-    return _op("floor", _op("div", x, y)) if to.is_float else _op("floordiv", x, y)
+    return _op(ops.FLOOR, _op(ops.DIV, x, y)) if to.is_float else _op(ops.FLOORDIV, x, y)
 
 
-@_rule("mod")
+@_rule(ops.MOD)
 def _mod(a: object, b: object) -> Value:
     """For floats `a - b * floor(a / b)`."""
     to = arithmetic_type(common(a, b))
     x, y = _pair(a, b, to)
     if not to.is_float:
-        return _op("mod", x, y)
-    return _op("sub", x, _op("mul", y, _op("floor", _op("div", x, y))))
+        return _op(ops.MOD, x, y)
+    return _op(ops.SUB, x, _op(ops.MUL, y, _op(ops.FLOOR, _op(ops.DIV, x, y))))
 
 
-@_rule("raw_div")
+@_rule(ops.RAW_DIV)
 def _raw_div(a: object, b: object) -> Value:
     to = arithmetic_type(common(a, b))
-    return _op("div" if to.is_float else "raw_div", *_pair(a, b, to))
+    return _op(ops.DIV if to.is_float else ops.RAW_DIV, *_pair(a, b, to))
 
 
-@_rule("raw_mod")
+@_rule(ops.RAW_MOD)
 def _raw_mod(a: object, b: object) -> Value:
     """For floats `a - b * trunc(a / b)`."""
     to = arithmetic_type(common(a, b))
     x, y = _pair(a, b, to)
     if not to.is_float:
-        return _op("raw_mod", x, y)
-    return _op("sub", x, _op("mul", y, _op("trunc", _op("div", x, y))))
+        return _op(ops.RAW_MOD, x, y)
+    return _op(ops.SUB, x, _op(ops.MUL, y, _op(ops.TRUNC, _op(ops.DIV, x, y))))
 
 
-@_rule("bit_shr")
+@_rule(BIT_SHR)
 def _bit_shr(a: object, b: object) -> Value:
     """The bits are shifted as an unsigned number's."""
-    to = arithmetic_type(_integers("shr", "bit_shr", (a, b)))
+    to = arithmetic_type(_integers("bit_shr", (a, b)))
     x, y = _pair(a, b, to)
     if not to.is_signed:
-        return _op("shr", x, y)
+        return _op(ops.SHR, x, y)
     unsigned = dtype_named(f"u{to.bits}")
     builder = current().builder
-    return builder.bitcast(_op("shr", builder.bitcast(x, unsigned), builder.bitcast(y, unsigned)), to)
+    return builder.bitcast(_op(ops.SHR, builder.bitcast(x, unsigned), builder.bitcast(y, unsigned)), to)
 
 
-@_rule("pow")
+@_rule(ops.POW)
 def _pow(a: object, b: object) -> Operand:
     """Integers: `ipow`. A float to a small whole literal: multiplications. Otherwise the function."""
     to = arithmetic_type(common(a, b))
     exponent = plain(b) if is_number(b) else None
     if not to.is_float:
         _check_exponent(exponent)
-        return _op("ipow", *_pair(a, b, to))
+        return _op(ops.IPOW, *_pair(a, b, to))
     if isinstance(exponent, int) and abs(exponent) <= _UNROLLED_POWER:
         return _power(typed(a, to), exponent, to)
-    return _op("pow", *_pair(a, b, to))
+    return _op(ops.POW, *_pair(a, b, to))
 
 
 def _check_exponent(exponent: object) -> None:
@@ -209,34 +212,34 @@ def _power(base: Value, exponent: int, to: DType) -> Value:
     square, rest = base, abs(exponent)
     while rest:
         if rest & 1:
-            result = square if result is None else _op("mul", result, square)
+            result = square if result is None else _op(ops.MUL, result, square)
         rest >>= 1
         if rest:
-            square = _op("mul", square, square)
+            square = _op(ops.MUL, square, square)
     one = current().builder.const(1, to)
     if result is None:
         return one
-    return result if exponent > 0 else _op("div", one, result)
+    return result if exponent > 0 else _op(ops.DIV, one, result)
 
 
-@_rule("logical_not")
+@_rule(LOGICAL_NOT)
 def _logical_not(a: object) -> Value:
-    return _op("not", to_bool(a))
+    return _op(ops.NOT, to_bool(a))
 
 
-@_rule("logical_and")
+@_rule(LOGICAL_AND)
 def _logical_and(a: object, b: object) -> Value:
-    return _op("and", to_bool(a), to_bool(b))
+    return _op(ops.AND, to_bool(a), to_bool(b))
 
 
-@_rule("logical_or")
+@_rule(LOGICAL_OR)
 def _logical_or(a: object, b: object) -> Value:
-    return _op("or", to_bool(a), to_bool(b))
+    return _op(ops.OR, to_bool(a), to_bool(b))
 
 
-@_rule("select")
+@_rule(ops.SELECT)
 def _select(condition: object, a: object, b: object) -> Value:
-    return _op("select", to_bool(condition), *_pair(a, b, common(a, b)))
+    return _op(ops.SELECT, to_bool(condition), *_pair(a, b, common(a, b)))
 
 
 def resolve(to: TypeLike) -> DType:
@@ -247,7 +250,7 @@ def resolve(to: TypeLike) -> DType:
     return defaults[to]
 
 
-@_rule("cast")
+@_rule(ops.CAST)
 def _cast(a: object, *, to: object) -> Value:
     """A literal is converted while compiling, as the op would convert it."""
     dtype = resolve(to)
@@ -256,7 +259,7 @@ def _cast(a: object, *, to: object) -> Value:
     return current().builder.const(plain(a), dtype)
 
 
-@_rule("bitcast")
+@_rule(ops.BITCAST)
 def _bitcast(a: object, *, to: object) -> Value:
     dtype, expr = resolve(to), materialise(a)
     if expr.dtype.bits != dtype.bits or u1 in (expr.dtype, dtype):
@@ -264,9 +267,9 @@ def _bitcast(a: object, *, to: object) -> Value:
     return current().builder.bitcast(expr.value, dtype)
 
 
-@_rule("random")
+@_rule(RANDOM)
 def _random(*, to: object) -> Value:
     dtype = resolve(to)
     if dtype is u1:
         raise AdstackTypeError("random has no u1", do="write random(i32) & 1 == 1")
-    return _op("random", to=dtype)
+    return _op(RANDOM, to=dtype)

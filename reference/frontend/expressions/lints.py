@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ...ir.scalar_ops import CEIL, FLOOR, ROUND, TRUNC
 from ...ir.types import DType
 from ...values.kinds import KernelObject
 from ..emission.arrays import ArrayArgument, is_field
@@ -18,7 +19,7 @@ from ..emission.type_promotion import alone
 
 __all__ = ["check_compared", "check_fractions", "check_hidden", "check_races", "check_unused", "check_values"]
 
-_WHOLE: Final = frozenset({"floor", "ceil", "round", "trunc"})
+_WHOLE: Final = frozenset(row.name for row in (FLOOR, CEIL, ROUND, TRUNC))
 _BITS: Final = (ast.BitAnd, ast.BitOr)
 
 

@@ -8,17 +8,20 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
+from ...ir.scalar_ops import AND, OR
 from ...ir.structure import Region
 from ...ir.types import u1
 from ...values.elements import Elements, zip_elements
 from ...values.functions import select
 from ...values.kinds import KernelObject
 from ...values.matrices.operators import matmul
+from ...values.operations import LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr, emit
 from ..emission.literals import describe, is_number, plain
 from ..emission.type_promotion import common, materialise, to_bool, typed
+from ..variables import cells
 from .dispatch import evaluate, expression
 from .foreign import guarded
 from .indexing import indexable
@@ -182,7 +185,7 @@ def _unary(context: Context, node: ast.UnaryOp) -> KernelObject:
 
 def _not(context: Context, value: object) -> KernelObject:
     if isinstance(value, Expr):
-        return emit("logical_not", (value,), {})
+        return emit(LOGICAL_NOT, (value,), {})
     if isinstance(value, Elements):
         return zip_elements("not", lambda v: _not(context, v), value)
     return guarded(context, lambda: not value)
@@ -244,8 +247,8 @@ def _boolop(context: Context, node: ast.BoolOp) -> KernelObject:
 def _and_or(context: Context, is_and: bool, left: object, right: Callable[[], KernelObject]) -> KernelObject:
     """`left and right()`, or `left or right()`: like Python's, the right side is evaluated only if it decides."""
     if isinstance(left, Elements):
-        name = "logical_and" if is_and else "logical_or"
-        return zip_elements(name, lambda a, b: emit(name, (a, b), {}), left, right())
+        row = LOGICAL_AND if is_and else LOGICAL_OR
+        return zip_elements(row.name, lambda a, b: emit(row, (a, b), {}), left, right())
     if not isinstance(left, Expr):
         return right() if guarded(context, lambda: bool(left)) == is_and else left
     return _decided(context, is_and, left, right)
@@ -266,7 +269,7 @@ def _decided(context: Context, is_and: bool, left: Expr, right: Callable[[], Ker
     if cheap(region) or not context.option("short_circuit_operators", True):
         context.builder.region.ops.extend(region.ops)
         if to is u1:
-            return Expr(context.builder.emit("and" if is_and else "or", test, typed(value, u1)))
+            return Expr(context.builder.emit(AND if is_and else OR, test, typed(value, u1)))
         a, b = typed(left, to), typed(value, to)
         return Expr(context.builder.select(test, b, a) if is_and else context.builder.select(test, a, b))
     with context.builder.into(region):
@@ -280,7 +283,7 @@ def _decided(context: Context, is_and: bool, left: Expr, right: Callable[[], Ker
 def cheap(region: Region) -> bool:
     """Whether running these ops always costs little and can't go wrong."""
     return all(
-        (op.opdef.pure and not op.opdef.transcendental and op.opdef.trap is None) or op.name == "cell.read"
+        (op.opdef.pure and not op.opdef.transcendental and op.opdef.trap is None) or op.opdef is cells.READ
         for op in region.ops
     )
 

@@ -44,6 +44,7 @@ class Cell:
 
     @property
     def size(self) -> int:
+        """How many elements it has; a scalar variable has one."""
         return 1 if self.length is None else self.length
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ...ir.builder import Builder
 from ...ir.opdef import OpDef
-from ...ir.ops import FOR, IF, WHILE
+from ...ir.ops import FOR, IF, TABLE, WHILE
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import i32
 from .cells import ALLOC, READ, UPDATE, WRITE, Cell
@@ -200,4 +200,4 @@ class _Mem2Reg:
             return values[0]
         if kind == "cas":
             return self.builder.select(self.builder.eq(old, values[0]), values[1], old)
-        return self.builder.emit(kind, old, values[0])
+        return self.builder.emit(TABLE[kind], old, values[0])

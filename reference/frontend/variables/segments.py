@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...ir.scalar_ops import CONST
 from ...ir.structure import Op, Region, Value
 from .activations import CALL_AGAIN, Activation
-from .cells import Cell
+from .cells import ALLOC, Cell
 
 __all__ = ["Segments", "Span"]
 
@@ -85,7 +85,7 @@ class Segments:
     def _crossing_cells(self) -> Iterator[Cell]:
         homes: dict[Cell, int] = {}
         for op, piece in self._piece_of.items():
-            if op.name == "cell.alloc":
+            if op.opdef is ALLOC:
                 homes[op.attrs["cell"]] = piece
         for op, piece in self._piece_of.items():
             cell = op.attrs.get("cell")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
+from ...ir.scalar_ops import CAST
 from ...ir.types import DType
 from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction
@@ -74,7 +75,7 @@ def converted(context: Context, value: object, annotation: object) -> KernelObje
         if not (isinstance(value, Expr) or is_number(value)):
             name = annotation.name if isinstance(annotation, DType) else annotation.__name__
             context.fail(AdstackTypeError, f"a scalar ({name}) is needed here", note=f"got {describe(value)}")
-        return emit("cast", (value,), {"to": annotation})
+        return emit(CAST, (value,), {"to": annotation})
     if hasattr(annotation, "cast") and isinstance(value, (Elements, list, tuple, Struct)):
         return convert(value, annotation)
     return value

@@ -36,8 +36,8 @@ def inline(
         return call_real(context, func, bound, annotations, owned)
     source = source_of(function)
     values = entered(context, func, bound, annotations, owned)
-    known = tuple(v for v, by_reference in values.values() if by_reference and (is_number(v) or isinstance(v, str)))
-    _refuse_recursion(context, func, known)
+    constants = tuple(v for v, by_reference in values.values() if by_reference and (is_number(v) or isinstance(v, str)))
+    _refuse_recursion(context, func, constants)
     frame = Frame(
         source,
         Scopes(outer_names(function)),
@@ -45,7 +45,7 @@ def inline(
         is_kernel=False,
         may_parallelise=statement and context.frame.may_parallelise,
         caller=context.builder.loc,
-        known=known,
+        known=constants,
         function=function,
         convert=partial(returned_as, annotation=annotations.get("return")),
     )
@@ -59,11 +59,11 @@ def inline(
         context.frames.pop()
 
 
-def _refuse_recursion(context: Context, func: Func, known: tuple[object, ...]) -> None:
+def _refuse_recursion(context: Context, func: Func, constants: tuple[object, ...]) -> None:
     """An error where nothing that is known while compiling tells a call from one that it stands in."""
     chain = [frame.function for frame in context.frames]
     around = [k for k, function in enumerate(chain) if function is func.function]
-    if any(context.frames[k].known == known for k in around):
+    if any(context.frames[k].known == constants for k in around):
         cycle = [f.__name__ for f in chain[around[-1] :]] + [func.function.__name__]
         context.fail(
             AdstackSyntaxError,

@@ -41,9 +41,9 @@ def call_real(
 ) -> KernelObject:
     """Emit a call; its result."""
     values = _entered(context, func, bound, annotations, owned)
-    known = tuple(value for value, by_reference in values.values() if by_reference)
+    constants = tuple(value for value, by_reference in values.values() if by_reference)
     for frame in reversed(context.frames):
-        if frame.function is func.function and frame.activation is not None and _same(frame.known, known):
+        if frame.function is func.function and frame.activation is not None and _same(frame.known, constants):
             return _again(context, frame.activation, values, annotations.get("return"))
     if sum(frame.function is func.function for frame in context.frames) >= DEEPEST_RECURSION:
         context.fail(
@@ -52,7 +52,7 @@ def call_real(
             note="by value there may be any number",
             do="pass the template() and ref arguments on as they came, or end the recursion by `if static(...)`",
         )
-    return _outermost(context, func, values, known, annotations.get("return"))
+    return _outermost(context, func, values, constants, annotations.get("return"))
 
 
 def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
@@ -100,7 +100,7 @@ def _typed(context: Context, func: RealFunc, name: str, value: KernelObject, ann
 
 
 def _outermost(
-    context: Context, func: RealFunc, values: Entered, known: tuple[object, ...], annotation: KernelObject
+    context: Context, func: RealFunc, values: Entered, constants: tuple[object, ...], annotation: KernelObject
 ) -> KernelObject:
     """A call from outside: the body is emitted here, in a loop if it calls itself."""
     builder, body = context.builder, Region()
@@ -112,7 +112,7 @@ def _outermost(
         is_kernel=False,
         may_parallelise=False,
         caller=builder.loc,
-        known=known,
+        known=constants,
         function=function,
         convert=partial(_returned, annotation=annotation),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import AdstackTypeError
-from ...ir.ops import LOAD, TABLE
+from ...ir.ops import CALL, LOAD, YIELD
 from ...ir.structure import Function, Op, Region, Value
 from ...ir.types import FLOATS, DType
 from ..emission.context import Context
@@ -18,7 +18,7 @@ __all__ = ["detach", "stop"]
 
 def _identity(dtype: DType) -> Function:
     x = Value(dtype, "x")
-    return Function(f"detached.{dtype.name}", Region([x], [Op(TABLE["yield"], [x])]))
+    return Function(f"detached.{dtype.name}", Region([x], [Op(YIELD, [x])]))
 
 
 _DETACHED: Final = {dtype: _identity(dtype) for dtype in FLOATS}
@@ -59,4 +59,4 @@ class _Detaching:
         loaded = load.result
         result = Value(loaded.type, loaded.name)
         loaded.replace_all_uses_with(result)
-        return Op(TABLE["call"], [loaded], {"function": _DETACHED[loaded.dtype]}, [result], loc=load.loc)
+        return Op(CALL, [loaded], {"function": _DETACHED[loaded.dtype]}, [result], loc=load.loc)

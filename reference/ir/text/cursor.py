@@ -24,6 +24,7 @@ class Cursor:
 
     @property
     def token(self) -> Token:
+        """The token at hand, which is not taken yet."""
         return self.source.tokens[self.at]
 
     def fail(self, problem: str, token: Token | None = None, note: str = "") -> NoReturn:
@@ -32,6 +33,7 @@ class Cursor:
         self.source.fail(token.start, len(token.text.rstrip("\n")), problem, note)
 
     def take(self) -> Token:
+        """The token at hand; the cursor moves to the next one."""
         token = self.token
         self.at += 1
         return token
@@ -59,6 +61,7 @@ class Cursor:
         return self.take()
 
     def end_of_line(self) -> None:
+        """Take the end of a line, which the end of the text is as well. IRError if something else comes."""
         if self.token.kind != "end":
             self.kind("newline", "the end of the line")
 
@@ -74,6 +77,7 @@ class Cursor:
         return items
 
     def string(self, what: str) -> str:
+        """Take a quoted string; gives its content. IRError, which says that `what` was expected, if there is none."""
         return self._decoded(self.kind("string", what), 0)
 
     def symbol(self, what: str) -> str:
@@ -88,6 +92,9 @@ class Cursor:
             self.fail("a string with an escape that is none", token)
 
     def integer(self, what: str) -> int:
+        """Take an integer, decimal or with a prefix such as 0x. IRError, which says that `what` was expected,
+        otherwise.
+        """
         token = self.kind("number", what)
         try:
             return int(token.text, 0)
@@ -95,6 +102,7 @@ class Cursor:
             self.fail(f"expected {what}, got {token}", token)
 
     def dtype(self) -> DType:
+        """Take the name of a scalar type. IRError if the word is none."""
         token = self.kind("word", "a scalar type (like f32)")
         try:
             return by_name(token.text)

@@ -33,6 +33,9 @@ class Parser(Cursor):
         self.functions: dict[str, Function] = {}
 
     def root(self) -> Kernel | Program:
+        """The kernel or program that the text is, after the functions that it defines. IRError says where it is
+        neither.
+        """
         while self.sees("function"):
             self._function()
         root = self._kernel() if self.expect("kernel", "program") == "kernel" else self._program()

@@ -49,7 +49,7 @@ class Ledger:
 
     def _settle(self, latest: Keeper) -> None:
         """Count what is really there, and drop the oldest until there is room; what was saved last stays."""
-        alive = {id(one): one for known in self._order if (one := known()) is not None and not one.lost}
+        alive = {id(one): one for reference in self._order if (one := reference()) is not None and not one.lost}
         self._bytes = sum(one.nbytes for one in alive.values())
         for one in alive.values():
             if self._bytes <= self.most or one is latest:

@@ -35,51 +35,63 @@ class CompiledProgram(Protocol):
     """What was made of a program: see `compiled.Compiled`."""
 
     @property
-    def program(self) -> Program: ...
+    def program(self) -> Program:
+        """The lowered program."""
 
     @property
-    def read(self) -> frozenset[str]: ...
+    def read(self) -> frozenset[str]:
+        """The names of the places that it may read."""
 
-    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Accesses: ...
+    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Accesses:
+        """Which elements a launch with these scalars and extents may access."""
 
 
 class Remembered(Protocol):
     """Memory whose writes may be on record: see `buffers.Buffer`."""
 
     @property
-    def backend(self) -> Backend: ...
+    def backend(self) -> Backend:
+        """Whose memory it is."""
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """The extents, one per axis."""
 
     @property
-    def shared(self) -> bool: ...
+    def shared(self) -> bool:
+        """Whether others, such as torch, may write it without a word."""
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """Another number after every write that is known of."""
 
     @property
-    def written(self) -> int: ...
+    def written(self) -> int:
+        """How often machine code has written it."""
 
     @property
-    def watch(self) -> Remembering | None: ...
+    def watch(self) -> Remembering | None:
+        """Who is told of writes, if anybody is."""
 
 
 class Remembering(Protocol):
     """A watch with a history."""
 
     @property
-    def history(self) -> History: ...
+    def history(self) -> History:
+        """What has been written since the watch began."""
 
 
 class Launched(Protocol):
     """What launches a program: see `plans.Plan`."""
 
     @property
-    def compiled(self) -> CompiledProgram: ...
+    def compiled(self) -> CompiledProgram:
+        """What is launched."""
 
     @property
-    def sources(self) -> Sources: ...
+    def sources(self) -> Sources:
+        """Where the contents of what it reads come from."""
 
 
 class Sources:
@@ -163,7 +175,7 @@ class Written:
     @property
     def memory(self) -> dict[str, Remembered | None]:
         """What it read, as far as it is still there: memory by the names of places."""
-        return {name: known() for name, known in self._memory.items()}
+        return {name: reference() for name, reference in self._memory.items()}
 
 
 class History:

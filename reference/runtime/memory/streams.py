@@ -41,10 +41,12 @@ class Shared(Protocol):
     """Memory that others may work on: see `blocks.Block`."""
 
     @property
-    def shared(self) -> bool: ...
+    def shared(self) -> bool:
+        """Whether others than adstack work on it."""
 
     @property
-    def stream(self) -> int | None: ...
+    def stream(self) -> int | None:
+        """The stream on which its owner works, as a handle of the device's driver; None if that is not known."""
 
 
 def ordered(backend: Backend, buffers: Iterable[Shared]) -> AbstractContextManager[None]:

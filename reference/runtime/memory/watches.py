@@ -115,7 +115,7 @@ class Watch:
 
     def watchers(self) -> list[Watcher]:
         """The watchers that are alive."""
-        return [one for known in self._watchers if (one := known()) is not None]
+        return [one for reference in self._watchers if (one := reference()) is not None]
 
     def before(
         self,
@@ -157,8 +157,8 @@ class Watch:
 
     def _start(self, buffer: Block, launches: int, watchers: Sequence[Watcher]) -> None:
         """Begin to keep another state before the first write after launches, if any of these were made by watchers."""
-        known = self.saved[-1].number if self.saved else 0
-        later = [watcher for watcher in watchers if watcher.last() > known]
+        newest = self.saved[-1].number if self.saved else 0
+        later = [watcher for watcher in watchers if watcher.last() > newest]
         for watcher in later:
             watcher.changes(buffer)
         if not later:
@@ -216,7 +216,7 @@ class Watch:
                 raise LostError(one.writers)
             writers |= one.writers if meeting else {}
             for box, kept in meeting:
-                if not any(contains(known, box) for known, _ in patches):
+                if not any(contains(patched, box) for patched, _ in patches):
                     patches.append((box, kept if isinstance(kept, np.ndarray) else kept.array()))
         return patches, writers
 

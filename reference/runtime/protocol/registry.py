@@ -55,8 +55,8 @@ def canonical(arch: object) -> str:
     name = str(arch).lower()
     name = ALIASES.get(name, name)
     if name not in (*BACKENDS, "gpu"):
-        known = ", ".join((*BACKENDS, *ALIASES, "gpu"))
-        raise AdstackArgumentError(f"there is no arch {arch!r}", do=f"use one of {known}")
+        names = ", ".join((*BACKENDS, *ALIASES, "gpu"))
+        raise AdstackArgumentError(f"there is no arch {arch!r}", do=f"use one of {names}")
     return name
 
 

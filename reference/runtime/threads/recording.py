@@ -48,11 +48,11 @@ class Capture(Protocol):
 class Forward(Protocol):
     """Forward mode: what is differentiated in reverse within it is the launches with their tangents."""
 
-    def enter(self, kernel: Any, made: Any, call: Any, runtime: Any) -> Any:
-        """What is to be launched in place of the specialisation `made`, which has tangents; itself without any."""
+    def enter(self, kernel: Any, compiled: Any, call: Any, runtime: Any) -> Any:
+        """What is to be launched in place of the specialisation `compiled`, which has tangents; itself without any."""
 
-    def adjoint(self, kernel: Any, made: Any, call: Any, runtime: Any, args: Sequence[object]) -> tuple[Any, Any]:
-        """What is differentiated in place of the specialisation `made`, and the call with what it takes for that."""
+    def adjoint(self, kernel: Any, compiled: Any, call: Any, runtime: Any, args: Sequence[object]) -> tuple[Any, Any]:
+        """What is differentiated in place of the specialisation `compiled`, and the call with what that takes."""
 
     def host_wrote(self, array: object, where: object) -> None:
         """See `Recorder`."""

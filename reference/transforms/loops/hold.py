@@ -21,7 +21,7 @@ from ...analysis.facts import integer
 from ...analysis.reductions import COMBINING, neutral
 from ...analysis.subscripts import are_apart
 from ...ir.def_use import defined_in
-from ...ir.ops import ATOMIC, IF, TABLE, WHILE
+from ...ir.ops import ATOMIC, IF, TABLE, WHILE, YIELD
 from ...ir.scalar_ops import CONST
 from ...ir.structure import Op, Place, Region, Task, Value
 from ...ir.types import DType, u1
@@ -168,9 +168,9 @@ def _update(first: Op, subscripts: Sequence[Value], total: Value, ran: Value, af
     if ran.op is not None and ran.op.opdef is CONST:
         after.append(update)
         return
-    ends = [Op(TABLE["yield"], [], loc=first.loc) for _ in range(2)]
+    ends = [Op(YIELD, [], loc=first.loc) for _ in range(2)]
     regions = [Region(ops=[update, ends[0]]), Region(ops=[ends[1]])]
-    after.append(Op(TABLE["if"], [ran], regions=regions, loc=first.loc))
+    after.append(Op(IF, [ran], regions=regions, loc=first.loc))
 
 
 def _constant(number: bool | int | float, dtype: DType, at: Op, ops: list[Op]) -> Value:

@@ -24,7 +24,8 @@ from typing import Final
 from ...analysis.facts import ModRef, constant, draws_random, extents, in_bounds, may_raise, mod_ref
 from ...analysis.manager import Analyses, Preserved
 from ...analysis.ranges import Ranges
-from ...ir.ops import TABLE
+from ...ir.ops import FOR, IF, LOAD, PARALLEL_FOR, TABLE, WHILE
+from ...ir.scalar_ops import DIV, FLOORDIV, IPOW, MOD, RAW_DIV, RAW_MOD, SQRT
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter
@@ -32,11 +33,9 @@ from ..rewriting.rewrite import Rewriter
 __all__ = ["licm"]
 
 COSTLY: Final = frozenset(
-    {TABLE[name] for name in ("div", "sqrt", "floordiv", "mod", "raw_div", "raw_mod", "ipow")}
+    {DIV, SQRT, FLOORDIV, MOD, RAW_DIV, RAW_MOD, IPOW}
     | {row for row in TABLE.values() if row.transcendental or "function" in row.attrs}
 )
-
-IF, FOR, WHILE, PARALLEL, LOAD = (TABLE[name] for name in ("if", "for", "while", "parallel_for", "load"))
 
 
 def licm(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
@@ -137,7 +136,7 @@ class Mover(Rewriter):
             bounds = op.operands[:2] if op.opdef is FOR else op.operands
             for arg, lo, hi in zip(op.regions[0].args, bounds[::2], bounds[1::2], strict=False):
                 self.ranges.index(arg, lo, hi)
-        if op.opdef is PARALLEL:
+        if op.opdef is PARALLEL_FOR:
             return Loop(inside, runs=False, parallel=True)
         return Loop(inside, runs=op.opdef is WHILE or self._has_iterations(op))
 

@@ -33,6 +33,7 @@ class Format:
 
     @property
     def name(self) -> str:
+        """The name of the type, like "f32", as the library's functions end in it."""
         return self.dtype.name
 
     @property
@@ -47,10 +48,12 @@ class Format:
 
     @property
     def smallest_normal(self) -> float:
+        """The smallest positive number that is not subnormal: 2**(1 - bias)."""
         return float(2.0 ** (1 - self.bias))
 
     @property
     def significand_mask(self) -> int:
+        """The stored bits of a significand, without sign and exponent."""
         return (1 << self.mantissa) - 1
 
 

@@ -30,6 +30,7 @@ class Num:
 
     @property
     def dtype(self) -> DType:
+        """The type of the value; constants beside it get it, too."""
         return self.v.dtype
 
     def lift(self, other: Operand) -> Value:
@@ -41,10 +42,11 @@ class Num:
         return Num(self.b, self.b.const(value, self.dtype))
 
     def op(self, row: OpDef, *others: Operand) -> Num:
-        return Num(self.b, self.b.emit(row.name, self.v, *(self.lift(o) for o in others)))
+        """The result of a scalar operation of which this is the first operand."""
+        return Num(self.b, self.b.emit(row, self.v, *(self.lift(o) for o in others)))
 
     def _reversed(self, row: OpDef, other: Operand) -> Num:
-        return Num(self.b, self.b.emit(row.name, self.lift(other), self.v))
+        return Num(self.b, self.b.emit(row, self.lift(other), self.v))
 
     def __add__(self, other: Operand) -> Num:
         return self.op(ops.ADD, other)
@@ -107,9 +109,11 @@ class Num:
         return self.op(ops.GE, other)
 
     def eq(self, other: Operand) -> Num:
+        """Whether the two are equal, a u1; `==` of Python would have to be a bool."""
         return self.op(ops.EQ, other)
 
     def ne(self, other: Operand) -> Num:
+        """Whether the two differ, a u1; NaN differs from itself."""
         return self.op(ops.NE, other)
 
     def fma(self, factor: Operand, addend: Operand) -> Num:
@@ -117,9 +121,11 @@ class Num:
         return self.op(ops.FMA, factor, addend)
 
     def sqrt(self) -> Num:
+        """The root, correctly rounded."""
         return self.op(ops.SQRT)
 
     def rint(self) -> Num:
+        """The nearest integral number, halves to even."""
         return self.op(ops.RINT)
 
     def to(self, dtype: DType) -> Num:
@@ -138,6 +144,7 @@ class Num:
         return Num(self.b, self.b.select(self.v, model.lift(yes), model.lift(no)))
 
     def is_nan(self) -> Num:
+        """Whether it is NaN, a u1: only NaN differs from itself."""
         return self.ne(self)
 
     def copysign(self, sign: Num) -> Num:

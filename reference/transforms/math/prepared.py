@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ...ir.ops import TABLE
+from ...ir.ops import IF, TABLE
+from ...ir.scalar_ops import BITCAST, CAST, CONST
 from ...ir.structure import Op, Region, Value
 from ...ir.types import DType, by_name, f32, f64
 
@@ -20,7 +21,7 @@ __all__ = ["FOLDER", "FORMATS", "load"]
 FOLDER: Final = Path(__file__).with_suffix("")
 FORMATS: Final = (f32, f64)
 """Those of which functions are kept: an f16 one is that of f32 between two casts, and seldom wanted."""
-_TYPED: Final = frozenset({"cast", "bitcast"})
+_TYPED: Final = frozenset({CAST, BITCAST})
 """Operations whose result type is an attribute."""
 _TRUTH: Final = {"true": True, "false": False}
 
@@ -63,9 +64,10 @@ def _plain(result: str, text: str, values: Values) -> Op:
         return Op(TABLE[name], [values[w] for w in words])
     to = by_name(dtype)
     defined = values[result] = Value(to)
-    if name == "const":
-        return Op(TABLE[name], [], {"to": to, "value": _number(words[0], to)}, [defined])
-    return Op(TABLE[name], [values[w] for w in words], {"to": to} if name in _TYPED else {}, [defined])
+    row = TABLE[name]
+    if row is CONST:
+        return Op(row, [], {"to": to, "value": _number(words[0], to)}, [defined])
+    return Op(row, [values[w] for w in words], {"to": to} if row in _TYPED else {}, [defined])
 
 
 def _number(text: str, to: DType) -> bool | int | float:
@@ -81,4 +83,4 @@ def _if(results: str, text: str, lines: Lines, values: Values) -> Op:
     then, orelse = (Region([], _ops(lines, values)) for _ in range(2))
     defined = [Value(by_name(name)) for name in types.split(", ")]
     values.update(zip(results.split(", "), defined, strict=True))
-    return Op(TABLE["if"], [values[condition]], {}, defined, [then, orelse])
+    return Op(IF, [values[condition]], {}, defined, [then, orelse])

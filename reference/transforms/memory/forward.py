@@ -18,7 +18,7 @@ from typing import Final
 from ...analysis.facts import Memory, ModRef, draws_random, memory_of, mod_ref
 from ...analysis.manager import Analyses, Preserved
 from ...ir.opdef import OpDef
-from ...ir.ops import ARRAY_LOAD, ARRAY_STORE, ATOMIC, LOAD, STORE, TABLE
+from ...ir.ops import ARRAY_LOAD, ARRAY_STORE, ATOMIC, FOR, LOAD, PARALLEL_FOR, STORE, WHILE
 from ...ir.structure import Op, Place, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter
@@ -26,8 +26,7 @@ from .memo import Element, Memo, element
 
 __all__ = ["forward"]
 
-LOOPS_LIKE: Final = frozenset({TABLE["for"], TABLE["while"]})
-PARALLEL: Final = TABLE["parallel_for"]
+LOOPS_LIKE: Final = frozenset({FOR, WHILE})
 
 WALKS: Final = 4
 """The most walks: without its dead stores a loop changes less memory, and the next walk knows more in it."""
@@ -129,7 +128,7 @@ class Forwarder(Rewriter):
 
     def structured(self, op: Op) -> None:
         written = self.effects[op].written
-        if op.opdef is PARALLEL:
+        if op.opdef is PARALLEL_FOR:
             self.values.forget()
             self.unseen.forget()
         elif op.opdef in LOOPS_LIKE:

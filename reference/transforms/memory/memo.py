@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
 from ...analysis.facts import MAY_ALIAS, Memory, alias_class, constant
-from ...ir.ops import TABLE
+from ...ir.scalar_ops import ADD
 from ...ir.structure import Value
 
 __all__ = ["Element", "Memo", "element"]
@@ -27,7 +27,6 @@ Element = tuple[Bases, Offsets]
 
 Elements of the same bases are the same exactly if their offsets are; of different bases nothing is known."""
 
-ADD: Final = TABLE["add"]
 MISSING: Final = object()
 
 

@@ -7,11 +7,9 @@ and carried by loops that change them. An array that a parallel loop writes from
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...analysis.facts import constant, draws_random, in_bounds, mod_ref
 from ...analysis.manager import Analyses, Preserved
-from ...ir.ops import TABLE
+from ...ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, PARALLEL_FOR
 from ...ir.structure import Op, Region, Value
 from ..rewriting.carried import LOOPS, add_carried
 from ..rewriting.options import DEFAULT, Options
@@ -19,8 +17,6 @@ from ..rewriting.rewrite import Rewriter, constant_op
 
 __all__ = ["replace_arrays"]
 
-ALLOC, LOAD, STORE = (TABLE[f"array.{name}"] for name in ("alloc", "load", "store"))
-PARALLEL: Final = TABLE["parallel_for"]
 
 Cell = tuple[Value, int]
 """An element: the handle of its array, and its index."""
@@ -51,24 +47,24 @@ class Survey:
 
     def _visit(self, region: Region, stored: dict[Cell, None], parallel: bool) -> None:
         for op in region.ops:
-            if op.opdef is ALLOC:
+            if op.opdef is ARRAY_ALLOC:
                 self.arrays.add(op.result)
                 self._parallel[op.result] = parallel
-            elif op.opdef in (LOAD, STORE):
+            elif op.opdef in (ARRAY_LOAD, ARRAY_STORE):
                 self._access(op, stored, parallel)
             elif op.regions:
                 inside: dict[Cell, None] = {}
                 self.stored[op] = inside
                 for inner in op.regions:
-                    self._visit(inner, inside, parallel or op.opdef is PARALLEL)
+                    self._visit(inner, inside, parallel or op.opdef is PARALLEL_FOR)
                 stored.update(inside)
 
     def _access(self, op: Op, stored: dict[Cell, None], parallel: bool) -> None:
         handle, number = op.operands[0], constant(op.operands[1])
         foreign = parallel and not self._parallel.get(handle, True)
-        if number is None or not in_bounds(op) or (op.opdef is STORE and foreign):
+        if number is None or not in_bounds(op) or (op.opdef is ARRAY_STORE and foreign):
             self.arrays.discard(handle)
-        elif op.opdef is STORE:
+        elif op.opdef is ARRAY_STORE:
             stored[handle, int(number)] = None
 
 
@@ -82,13 +78,13 @@ class Replacer(Rewriter):
         self.zeros: dict[Value, Op] = {}
 
     def plain(self, op: Op) -> None:
-        if op.opdef is ALLOC and op.result in self.survey.arrays:
+        if op.opdef is ARRAY_ALLOC and op.result in self.survey.arrays:
             self._alloc(op)
-        elif op.opdef in (LOAD, STORE) and op.operands[0] in self.survey.arrays:
+        elif op.opdef in (ARRAY_LOAD, ARRAY_STORE) and op.operands[0] in self.survey.arrays:
             number = constant(op.operands[1])
             assert number is not None
             cell = op.operands[0], int(number)
-            if op.opdef is STORE:
+            if op.opdef is ARRAY_STORE:
                 self.cells[cell] = op.operands[2]
                 op.erase()
             else:

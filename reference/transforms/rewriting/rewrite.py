@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...ir.ops import TABLE
+from ...ir.scalar_ops import CONST
 from ...ir.structure import Constant, Kernel, Op, Region, Value
 
 __all__ = [
@@ -77,9 +77,6 @@ class Rewriter:
         self.visit_all(region.ops[:-1])
         region.ops = region.ops[-1:]
         self.replace(op, region.terminator.operands[results_from:])
-
-
-CONST = TABLE["const"]
 
 
 def constant_op(number: Constant, result: Value, like: Op) -> Op:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ...analysis.facts import constant
+from ...ir.opdef import OpDef
+from ...ir.scalar_ops import BITCAST, CAST, EQ, GE, GT, LE, LT, NE, NOT
 from ...ir.structure import Op, Value
 from ...ir.types import ALL, INTS, NUMERIC, DType
 from .fold import compute
@@ -38,7 +40,7 @@ def skips(source: DType, middle: DType, to: DType) -> bool:
 
 def _cast_source(maker: Maker, op: Op) -> Matched | None:
     """A cast of a cast whose middle does not matter; gives what the first one converts."""
-    inner = defined_by(op.operands[0], "cast")
+    inner = defined_by(op.operands[0], CAST)
     if inner is None:
         return None
     x = inner.operands[0]
@@ -49,21 +51,21 @@ def _same_type(maker: Maker, op: Op) -> Matched | None:
     return (op.operands[0],) if op.operands[0].type is op.result.type else None
 
 
-def _convert(name: str, maker: Maker, op: Op, matched: Matched) -> Value:
+def _convert(row: OpDef, maker: Maker, op: Op, matched: Matched) -> Value:
     (x,), to = matched, op.result.dtype
-    return x if x.type is to else maker.make(name, x, to=to)
+    return x if x.type is to else maker.make(row, x, to=to)
 
 
 def _direct_cast(maker: Maker, op: Op, matched: Matched) -> Value:
-    return _convert("cast", maker, op, matched)
+    return _convert(CAST, maker, op, matched)
 
 
 def _direct_bitcast(maker: Maker, op: Op, matched: Matched) -> Value:
-    return _convert("bitcast", maker, op, matched)
+    return _convert(BITCAST, maker, op, matched)
 
 
 def _bitcast_source(maker: Maker, op: Op) -> Matched | None:
-    inner = defined_by(op.operands[0], "bitcast")
+    inner = defined_by(op.operands[0], BITCAST)
     if inner is None or (op.result.dtype.is_float and inner.operands[0].dtype.is_float):
         return None  # a number whose bits were an integer is a constant to derivatives
     return (inner.operands[0],)
@@ -71,7 +73,7 @@ def _bitcast_source(maker: Maker, op: Op) -> Matched | None:
 
 def _flag_and_number(maker: Maker, op: Op) -> Matched | None:
     """A comparison of a converted u1 with a number; gives the u1."""
-    inner = defined_by(op.operands[0], "cast")
+    inner = defined_by(op.operands[0], CAST)
     if inner is None or not inner.operands[0].dtype.is_bool or constant(op.operands[1]) is None:
         return None
     return (inner.operands[0],)
@@ -85,19 +87,19 @@ def _by_cases(maker: Maker, op: Op, matched: Matched) -> Value | None:
     low, high = (compute(op, [to(n), limit]) for n in (0, 1))
     if low == high:
         return maker.number(bool(low), op.result.dtype)
-    return flag if high else maker.make("not", flag)
+    return flag if high else maker.make(NOT, flag)
 
 
 CASTS: Final[tuple[Row, ...]] = (
-    ("cast", ALL, _same_type, taken(), "the same type"),
-    ("cast", ALL, _cast_source, _direct_cast, "the type between holds every value, or is a wrapping of a wrapping"),
+    ((CAST,), ALL, _same_type, taken(), "the same type"),
+    ((CAST,), ALL, _cast_source, _direct_cast, "the type between holds every value, or is a wrapping of a wrapping"),
 )
 
 BITCASTS: Final[tuple[Row, ...]] = (
-    ("bitcast", ALL, _same_type, taken(), "the same type"),
-    ("bitcast", ALL, _bitcast_source, _direct_bitcast, "the same bits all along"),
+    ((BITCAST,), ALL, _same_type, taken(), "the same type"),
+    ((BITCAST,), ALL, _bitcast_source, _direct_bitcast, "the same bits all along"),
 )
 
 COMPARED_FLAG: Final[tuple[Row, ...]] = (
-    ("eq ne lt le gt ge", NUMERIC, _flag_and_number, _by_cases, "two cases, computed"),
+    ((EQ, NE, LT, LE, GT, GE), NUMERIC, _flag_and_number, _by_cases, "two cases, computed"),
 )

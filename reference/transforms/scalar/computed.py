@@ -17,7 +17,7 @@ __all__ = ["divided_by_power", "subtracted_number", "two_numbers"]
 def two_numbers(maker: Maker, op: Op) -> Matched | None:
     """`(x op c) op d`; gives x and the number `c op d`."""
     d = constant(op.operands[1])
-    inner = defined_by(op.operands[0], op.name)
+    inner = defined_by(op.operands[0], op.opdef)
     if d is None or inner is None:
         return None
     c = constant(inner.operands[1])

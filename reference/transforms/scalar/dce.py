@@ -14,16 +14,13 @@ from collections.abc import Iterable
 
 from ...analysis.facts import draws_random, may_raise
 from ...analysis.manager import Analyses, Preserved
-from ...ir.ops import TABLE
+from ...ir.ops import ARRAY_LOAD, ARRAY_STORE, ASSERT, IF, PARALLEL_FOR, WHILE
 from ...ir.structure import Op, Region, Value
 from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried, keep_operands
 from ..rewriting.options import DEFAULT, Options
 from .fold import keeps_loops
 
 __all__ = ["Liveness", "dce"]
-
-IF, WHILE, PARALLEL, ASSERT = (TABLE[name] for name in ("if", "while", "parallel_for", "assert"))
-ARRAY_LOAD, ARRAY_STORE = TABLE["array.load"], TABLE["array.store"]
 
 
 def dce(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
@@ -87,7 +84,7 @@ class Liveness:
             return self.debug
         if op.opdef.writes or op.opdef is WHILE or (op.opdef.terminator and around is None):
             return True
-        if op.opdef is PARALLEL:
+        if op.opdef is PARALLEL_FOR:
             return self.keep_loops
         return self.debug and not op.regions and may_raise(op)
 

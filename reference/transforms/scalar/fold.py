@@ -21,15 +21,13 @@ from ...analysis.facts import constant, draws_random, mod_ref
 from ...analysis.manager import Analyses, Preserved
 from ...ir.functions import evaluate
 from ...ir.opdef import OpDef
-from ...ir.ops import FOR, IF, PARALLEL_FOR, TABLE, WHILE
+from ...ir.ops import CALL, FOR, IF, PARALLEL_FOR, SHAPE, WHILE
 from ...ir.scalar_ops import BITCAST
 from ...ir.structure import Constant, Op, Region, Value
 from ..rewriting.options import DEFAULT, Options
 from ..rewriting.rewrite import Rewriter, constant_op
 
 __all__ = ["Folder", "fold", "keeps_loops"]
-
-SHAPE, CALL = TABLE["shape"], TABLE["call"]
 
 
 def fold(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:

@@ -15,6 +15,41 @@ from __future__ import annotations
 from itertools import chain, product
 from typing import Final
 
+from ...ir.opdef import OpDef
+from ...ir.scalar_ops import (
+    ABS,
+    ADD,
+    AND,
+    CEIL,
+    DIV,
+    EQ,
+    FLOOR,
+    FLOORDIV,
+    FMA,
+    GE,
+    GT,
+    IPOW,
+    LE,
+    LT,
+    MAX,
+    MIN,
+    MOD,
+    MUL,
+    NE,
+    NEG,
+    NOT,
+    OR,
+    RAW_DIV,
+    RAW_MOD,
+    RINT,
+    ROUND,
+    SELECT,
+    SHL,
+    SHR,
+    SUB,
+    TRUNC,
+    XOR,
+)
 from ...ir.types import ALL, FLOATS, INTS, NUMERIC, SIGNED, UNSIGNED, DType, u1
 from .casts import BITCASTS, CASTS, COMPARED_FLAG
 from .computed import divided_by_power, subtracted_number, two_numbers
@@ -50,105 +85,105 @@ __all__ = ["INDEX"]
 
 BITS: Final = (u1, *INTS)
 BOOL: Final = (u1,)
-INTEGRAL: Final = ("floor", "ceil", "trunc", "round", "rint")
+INTEGRAL: Final = (FLOOR, CEIL, TRUNC, ROUND, RINT)
 
 ORDER: Final[tuple[Row, ...]] = (
-    ("add mul and or xor eq ne", ALL, constant_left, again, "commutative: numbers go to the right"),
-    ("fma", FLOATS, constant_left, again, "the factors commute"),
-    ("lt", ALL, constant_left, becomes("gt"), "c < x is x > c"),
-    ("le", ALL, constant_left, becomes("ge"), "c <= x is x >= c"),
-    ("gt", ALL, constant_left, becomes("lt"), "c > x is x < c"),
-    ("ge", ALL, constant_left, becomes("le"), "c >= x is x <= c"),
+    ((ADD, MUL, AND, OR, XOR, EQ, NE), ALL, constant_left, again, "commutative: numbers go to the right"),
+    ((FMA,), FLOATS, constant_left, again, "the factors commute"),
+    ((LT,), ALL, constant_left, becomes(GT), "c < x is x > c"),
+    ((LE,), ALL, constant_left, becomes(GE), "c <= x is x >= c"),
+    ((GT,), ALL, constant_left, becomes(LT), "c > x is x < c"),
+    ((GE,), ALL, constant_left, becomes(LE), "c >= x is x <= c"),
 )
 
 INTEGER: Final[tuple[Row, ...]] = (
-    ("add sub", INTS, right(zero), taken(), "0 is neutral"),
-    ("shl shr", INTS, right(zero), taken(), "a shift by 0"),
-    ("mul floordiv raw_div ipow", INTS, right(one), taken(), "1 is neutral"),
-    ("mul", INTS, right(zero), number(zero), "integers have no NaN"),
-    ("sub", INTS, same(), number(zero), "integers have no NaN"),
-    ("sub", INTS, left(zero), becomes("neg"), "modulo 2^bits"),
-    ("sub", INTS, subtracted_number, becomes("add"), "x - c is x + (-c) modulo 2^bits"),
-    ("mod raw_mod", INTS, right(one), number(zero), "nothing is left over"),
-    ("ipow", INTS, right(zero), number(one), "the empty product"),
-    ("ipow", INTS, right(two), becomes("mul", 0, 0), "x ** 2 modulo 2^bits"),
-    ("neg", INTS, of("sub"), becomes("sub", 1, 0), "modulo 2^bits"),
-    ("add mul and or xor", BITS, two_numbers, again, "associative modulo 2^bits: the numbers are combined"),
-    ("abs", UNSIGNED, lambda maker, op: (op.operands[0],), taken(), "never negative"),
-    ("max", INTS, right(least), taken(), "nothing is less"),
-    ("min", INTS, right(greatest), taken(), "nothing is greater"),
-    ("max", INTS, right(greatest), number(greatest), "nothing is greater"),
-    ("min", INTS, right(least), number(least), "nothing is less"),
+    ((ADD, SUB), INTS, right(zero), taken(), "0 is neutral"),
+    ((SHL, SHR), INTS, right(zero), taken(), "a shift by 0"),
+    ((MUL, FLOORDIV, RAW_DIV, IPOW), INTS, right(one), taken(), "1 is neutral"),
+    ((MUL,), INTS, right(zero), number(zero), "integers have no NaN"),
+    ((SUB,), INTS, same(), number(zero), "integers have no NaN"),
+    ((SUB,), INTS, left(zero), becomes(NEG), "modulo 2^bits"),
+    ((SUB,), INTS, subtracted_number, becomes(ADD), "x - c is x + (-c) modulo 2^bits"),
+    ((MOD, RAW_MOD), INTS, right(one), number(zero), "nothing is left over"),
+    ((IPOW,), INTS, right(zero), number(one), "the empty product"),
+    ((IPOW,), INTS, right(two), becomes(MUL, 0, 0), "x ** 2 modulo 2^bits"),
+    ((NEG,), INTS, of(SUB), becomes(SUB, 1, 0), "modulo 2^bits"),
+    ((ADD, MUL, AND, OR, XOR), BITS, two_numbers, again, "associative modulo 2^bits: the numbers are combined"),
+    ((ABS,), UNSIGNED, lambda maker, op: (op.operands[0],), taken(), "never negative"),
+    ((MAX,), INTS, right(least), taken(), "nothing is less"),
+    ((MIN,), INTS, right(greatest), taken(), "nothing is greater"),
+    ((MAX,), INTS, right(greatest), number(greatest), "nothing is greater"),
+    ((MIN,), INTS, right(least), number(least), "nothing is less"),
 )
 
 BITWISE: Final[tuple[Row, ...]] = (
-    ("and", BITS, right(ones), taken(), "all bits kept"),
-    ("and", BITS, right(zero), number(zero), "no bit kept"),
-    ("or xor", BITS, right(zero), taken(), "no bit changed"),
-    ("or", BITS, right(ones), number(ones), "all bits set"),
-    ("xor", BITS, right(ones), becomes("not"), "all bits flipped"),
-    ("and or", BITS, same(), taken(), "idempotent"),
-    ("xor", BITS, same(), number(zero), "every bit meets itself"),
-    ("not", BITS, of("not"), taken(), "flipped twice"),
+    ((AND,), BITS, right(ones), taken(), "all bits kept"),
+    ((AND,), BITS, right(zero), number(zero), "no bit kept"),
+    ((OR, XOR), BITS, right(zero), taken(), "no bit changed"),
+    ((OR,), BITS, right(ones), number(ones), "all bits set"),
+    ((XOR,), BITS, right(ones), becomes(NOT), "all bits flipped"),
+    ((AND, OR), BITS, same(), taken(), "idempotent"),
+    ((XOR,), BITS, same(), number(zero), "every bit meets itself"),
+    ((NOT,), BITS, of(NOT), taken(), "flipped twice"),
 )
 
 SIGNS: Final[tuple[Row, ...]] = (
-    ("neg", NUMERIC, of("neg"), taken(), "a sign flipped twice; modulo 2^bits"),
-    ("mul", (*SIGNED, *FLOATS), right(minus_one), becomes("neg"), "only the sign changes"),
-    ("add", NUMERIC, of("neg", 1), becomes("sub", 1, 0), "IEEE defines a - b as a + (-b)"),
-    ("add", NUMERIC, of("neg"), becomes("sub", 1, 0), "sums commute"),
-    ("sub", NUMERIC, of("neg", 1), becomes("add", 1, 0), "IEEE defines a - b as a + (-b)"),
-    ("mul", NUMERIC, both_of("neg"), again, "the signs cancel, and rounding is symmetric"),
-    ("div", FLOATS, both_of("neg"), again, "the signs cancel, and rounding is symmetric"),
-    ("fma", FLOATS, both_of("neg"), again, "the signs of the factors cancel"),
-    ("abs", NUMERIC, of("neg"), becomes("abs"), "the sign does not matter"),
-    ("abs", NUMERIC, any_of("abs"), taken(), "idempotent, also for the most negative integer"),
-    ("max min", NUMERIC, same(), taken(), "both are x"),
+    ((NEG,), NUMERIC, of(NEG), taken(), "a sign flipped twice; modulo 2^bits"),
+    ((MUL,), (*SIGNED, *FLOATS), right(minus_one), becomes(NEG), "only the sign changes"),
+    ((ADD,), NUMERIC, of(NEG, 1), becomes(SUB, 1, 0), "IEEE defines a - b as a + (-b)"),
+    ((ADD,), NUMERIC, of(NEG), becomes(SUB, 1, 0), "sums commute"),
+    ((SUB,), NUMERIC, of(NEG, 1), becomes(ADD, 1, 0), "IEEE defines a - b as a + (-b)"),
+    ((MUL,), NUMERIC, both_of(NEG), again, "the signs cancel, and rounding is symmetric"),
+    ((DIV,), FLOATS, both_of(NEG), again, "the signs cancel, and rounding is symmetric"),
+    ((FMA,), FLOATS, both_of(NEG), again, "the signs of the factors cancel"),
+    ((ABS,), NUMERIC, of(NEG), becomes(ABS), "the sign does not matter"),
+    ((ABS,), NUMERIC, any_of(ABS), taken(), "idempotent, also for the most negative integer"),
+    ((MAX, MIN), NUMERIC, same(), taken(), "both are x"),
 )
 
 FLOAT: Final[tuple[Row, ...]] = (
-    ("add", FLOATS, right(minus_zero), taken(), "-0 is neutral: +0 + -0 is +0, -0 + -0 is -0"),
-    ("sub", FLOATS, right(zero), taken(), "x - +0 is x + -0"),
-    ("sub", FLOATS, left(minus_zero), becomes("neg"), "-0 - x is -0 + (-x), where -0 is neutral"),
-    ("mul div", FLOATS, right(one), taken(), "1 is neutral"),
-    ("div", FLOATS, right(minus_one), becomes("neg"), "only the sign changes"),
-    ("div", FLOATS, divided_by_power, becomes("mul"), "1 / 2^k is exact and normal: both round the same real number"),
-    ("fma", FLOATS, right(one), becomes("add"), "the product is exact"),
-    ("fma", FLOATS, third(minus_zero), becomes("mul"), "-0 is neutral, also for a product that underflows"),
-    (" ".join(INTEGRAL), FLOATS, any_of(*INTEGRAL), taken(), "integral already"),
+    ((ADD,), FLOATS, right(minus_zero), taken(), "-0 is neutral: +0 + -0 is +0, -0 + -0 is -0"),
+    ((SUB,), FLOATS, right(zero), taken(), "x - +0 is x + -0"),
+    ((SUB,), FLOATS, left(minus_zero), becomes(NEG), "-0 - x is -0 + (-x), where -0 is neutral"),
+    ((MUL, DIV), FLOATS, right(one), taken(), "1 is neutral"),
+    ((DIV,), FLOATS, right(minus_one), becomes(NEG), "only the sign changes"),
+    ((DIV,), FLOATS, divided_by_power, becomes(MUL), "1 / 2^k is exact and normal: both round the same real number"),
+    ((FMA,), FLOATS, right(one), becomes(ADD), "the product is exact"),
+    ((FMA,), FLOATS, third(minus_zero), becomes(MUL), "-0 is neutral, also for a product that underflows"),
+    (INTEGRAL, FLOATS, any_of(*INTEGRAL), taken(), "integral already"),
 )
 
 COMPARISON: Final[tuple[Row, ...]] = (
-    ("eq le ge", BITS, same(), number(true), "integers have no NaN"),
-    ("ne", BITS, same(), number(false), "integers have no NaN"),
-    ("lt gt", ALL, same(), number(false), "irreflexive; false for NaN too"),
-    ("eq", BOOL, right(true), taken(), "x is what says so"),
-    ("ne", BOOL, right(false), taken(), "x is what says so"),
-    ("eq", BOOL, right(false), becomes("not"), "the other of two"),
-    ("ne", BOOL, right(true), becomes("not"), "the other of two"),
-    ("lt", BITS, right(least), number(false), "nothing is less"),
-    ("ge", BITS, right(least), number(true), "nothing is less"),
-    ("gt", BITS, right(greatest), number(false), "nothing is greater"),
-    ("le", BITS, right(greatest), number(true), "nothing is greater"),
-    ("not", BOOL, of("eq"), becomes("ne"), "ne is the negation of eq, for NaN too"),
-    ("not", BOOL, of("ne"), becomes("eq"), "eq is the negation of ne, for NaN too"),
+    ((EQ, LE, GE), BITS, same(), number(true), "integers have no NaN"),
+    ((NE,), BITS, same(), number(false), "integers have no NaN"),
+    ((LT, GT), ALL, same(), number(false), "irreflexive; false for NaN too"),
+    ((EQ,), BOOL, right(true), taken(), "x is what says so"),
+    ((NE,), BOOL, right(false), taken(), "x is what says so"),
+    ((EQ,), BOOL, right(false), becomes(NOT), "the other of two"),
+    ((NE,), BOOL, right(true), becomes(NOT), "the other of two"),
+    ((LT,), BITS, right(least), number(false), "nothing is less"),
+    ((GE,), BITS, right(least), number(true), "nothing is less"),
+    ((GT,), BITS, right(greatest), number(false), "nothing is greater"),
+    ((LE,), BITS, right(greatest), number(true), "nothing is greater"),
+    ((NOT,), BOOL, of(EQ), becomes(NE), "ne is the negation of eq, for NaN too"),
+    ((NOT,), BOOL, of(NE), becomes(EQ), "eq is the negation of ne, for NaN too"),
 )
 
 SELECTION: Final[tuple[Row, ...]] = (
-    ("select", ALL, same(1, 2), taken(), "either is x"),
-    ("select", BOOL, choices(true, false), taken(), "the condition itself"),
-    ("select", BOOL, choices(false, true), becomes("not"), "the condition's negation"),
-    ("select", ALL, of("not"), becomes("select", 0, 2, 1), "the sides swap"),
+    ((SELECT,), ALL, same(1, 2), taken(), "either is x"),
+    ((SELECT,), BOOL, choices(true, false), taken(), "the condition itself"),
+    ((SELECT,), BOOL, choices(false, true), becomes(NOT), "the condition's negation"),
+    ((SELECT,), ALL, of(NOT), becomes(SELECT, 0, 2, 1), "the sides swap"),
 )
 
 
-def _index(*tables: tuple[Row, ...]) -> dict[tuple[str, DType], list[Rule]]:
-    index: dict[tuple[str, DType], list[Rule]] = {}
-    for names, types, pattern, outcome, why in chain(*tables):
-        for key in product(names.split(), types):
+def _index(*tables: tuple[Row, ...]) -> dict[tuple[OpDef, DType], list[Rule]]:
+    index: dict[tuple[OpDef, DType], list[Rule]] = {}
+    for rows, types, pattern, outcome, why in chain(*tables):
+        for key in product(rows, types):
             index.setdefault(key, []).append(Rule(pattern, outcome, why))
     return index
 
 
 INDEX: Final = _index(ORDER, INTEGER, BITWISE, SIGNS, FLOAT, COMPARISON, SELECTION, CASTS, BITCASTS, COMPARED_FLAG)
-"""The rules for an op, by its name and the type of its last operand; the first that applies is taken."""
+"""The rules for an op, by its row and the type of its last operand; the first that applies is taken."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...analysis.facts import constant
+from ...ir.opdef import OpDef
 from ...ir.structure import Constant, Op, Value
 from ...ir.types import DType
 
@@ -21,16 +22,19 @@ __all__ = ["Maker", "Matched", "Outcome", "Pattern", "Row", "Rule", "defined_by"
 class Maker(Protocol):
     """What the outcomes of rules ask of the pass: new ops."""
 
-    def make(self, name: str, *operands: Value, **attrs: object) -> Value: ...
-    def number(self, number: Constant, to: DType) -> Value: ...
+    def make(self, row: OpDef, *operands: Value, **attrs: object) -> Value:
+        """The value of a new op of a row, which is simplified in turn; IRError if the operands do not fit it."""
+
+    def number(self, number: Constant, to: DType) -> Value:
+        """The value of a new constant."""
 
 
 Matched = tuple[Value, ...]
 Pattern = Callable[[Maker, Op], "Matched | None"]
 Outcome = Callable[[Maker, Op, Matched], "Value | None"]
 Number = Callable[[DType], Constant]
-Row = tuple[str, tuple[DType, ...], Pattern, Outcome, str]
-"""Names of ops, separated by spaces; types of their last operand; pattern, outcome and license of the rule for them."""
+Row = tuple[tuple[OpDef, ...], tuple[DType, ...], Pattern, Outcome, str]
+"""Rows of ops; types of their last operand; pattern, outcome and license of the rule for them."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +55,27 @@ def same_bits(a: Constant, b: Constant) -> bool:
 
 
 def zero(to: DType) -> Constant:
+    """0; of floats the positive one, as patterns compare bits."""
     return to(0)  # type: ignore[no-any-return]
 
 
 def one(to: DType) -> Constant:
+    """1."""
     return to(1)  # type: ignore[no-any-return]
 
 
 def two(to: DType) -> Constant:
+    """2."""
     return to(2)  # type: ignore[no-any-return]
 
 
 def minus_one(to: DType) -> Constant:
+    """-1, which has all bits set in an integer type."""
     return to(-1)  # type: ignore[no-any-return]
 
 
 def minus_zero(to: DType) -> Constant:
+    """The negative zero of a float type."""
     return -0.0
 
 
@@ -76,28 +85,32 @@ def ones(to: DType) -> Constant:
 
 
 def least(to: DType) -> Constant:
+    """The smallest number of an integer type; of u1, false."""
     return bool(to.min) if to.is_bool else to.min
 
 
 def greatest(to: DType) -> Constant:
+    """The largest number of an integer type; of u1, true."""
     return bool(to.max) if to.is_bool else to.max
 
 
 def true(to: DType) -> Constant:
+    """The truth value, for rules of comparisons, whose results are u1."""
     return True
 
 
 def false(to: DType) -> Constant:
+    """The other truth value."""
     return False
 
 
 # ---- patterns
 
 
-def defined_by(value: Value, name: str) -> Op | None:
-    """The op that defines `value`, if it is called `name`."""
+def defined_by(value: Value, row: OpDef) -> Op | None:
+    """The op that defines `value`, if it is of this row."""
     op = value.op
-    return op if op is not None and op.name == name else None
+    return op if op is not None and op.opdef is row else None
 
 
 def _is(maker: Maker, value: Value, number: Number) -> bool:
@@ -151,11 +164,11 @@ def same(first: int = 0, second: int = 1) -> Pattern:
     return match
 
 
-def of(name: str, position: int = 0) -> Pattern:
+def of(row: OpDef, position: int = 0) -> Pattern:
     """An operand is made by the op `name`; gives that op's operands, then this op's others."""
 
     def match(maker: Maker, op: Op) -> Matched | None:
-        inner = defined_by(op.operands[position], name)
+        inner = defined_by(op.operands[position], row)
         if inner is None:
             return None
         return (*inner.operands, *op.operands[:position], *op.operands[position + 1 :])
@@ -163,21 +176,21 @@ def of(name: str, position: int = 0) -> Pattern:
     return match
 
 
-def both_of(name: str) -> Pattern:
+def both_of(row: OpDef) -> Pattern:
     """The first two operands are each made by the unary op `name`; gives its operands, then this op's others."""
 
     def match(maker: Maker, op: Op) -> Matched | None:
-        a, b = defined_by(op.operands[0], name), defined_by(op.operands[1], name)
+        a, b = defined_by(op.operands[0], row), defined_by(op.operands[1], row)
         return None if a is None or b is None else (a.operands[0], b.operands[0], *op.operands[2:])
 
     return match
 
 
-def any_of(*names: str) -> Pattern:
+def any_of(*rows: OpDef) -> Pattern:
     """The only operand is made by one of these ops; gives the operand."""
 
     def match(maker: Maker, op: Op) -> Matched | None:
-        return (op.operands[0],) if any(defined_by(op.operands[0], name) for name in names) else None
+        return (op.operands[0],) if any(defined_by(op.operands[0], row) for row in rows) else None
 
     return match
 
@@ -201,15 +214,15 @@ def number(value: Number) -> Outcome:
     return lambda maker, op, matched: maker.number(value(op.result.dtype), op.result.dtype)
 
 
-def becomes(name: str, *order: int) -> Outcome:
+def becomes(row: OpDef, *order: int) -> Outcome:
     """Another op of the values matched, in this order (default: as matched)."""
 
     def outcome(maker: Maker, op: Op, matched: Matched) -> Value:
-        return maker.make(name, *([matched[i] for i in order] or matched))
+        return maker.make(row, *([matched[i] for i in order] or matched))
 
     return outcome
 
 
 def again(maker: Maker, op: Op, matched: Matched) -> Value:
     """The same op, on the values matched."""
-    return maker.make(op.name, *matched, **op.attrs)
+    return maker.make(op.opdef, *matched, **op.attrs)

@@ -12,7 +12,9 @@ import numpy as np
 
 from ...analysis.facts import constant, draws_random, mod_ref
 from ...analysis.manager import Analyses, Preserved
-from ...ir.ops import TABLE
+from ...ir.opdef import OpDef
+from ...ir.ops import IF
+from ...ir.scalar_ops import SELECT
 from ...ir.structure import Constant, Op, Region, Value
 from ...ir.types import DType
 from ..rewriting.carried import LOOPS, Carried, carried, keep, keep_carried, keep_operands
@@ -22,8 +24,6 @@ from .fold import Folder, keeps_loops
 from .identities import INDEX
 
 __all__ = ["simplify"]
-
-IF, SELECT = TABLE["if"], TABLE["select"]
 
 
 def simplify(body: Region, options: Options = DEFAULT, analyses: Analyses | None = None) -> Preserved:
@@ -98,7 +98,7 @@ class Simplifier(Folder):
     def _by_rule(self, op: Op) -> Value | None:
         outer, self.cause = self.cause, op
         try:
-            for rule in INDEX.get((op.name, op.operands[-1].dtype), ()):
+            for rule in INDEX.get((op.opdef, op.operands[-1].dtype), ()):
                 matched = rule.pattern(self, op)
                 value = None if matched is None else rule.outcome(self, op, matched)
                 if value is not None:
@@ -109,11 +109,11 @@ class Simplifier(Folder):
 
     # ---- what rules call
 
-    def make(self, name: str, *operands: Value, **attrs: object) -> Value:
+    def make(self, row: OpDef, *operands: Value, **attrs: object) -> Value:
         """The value of a new op, simplified in turn."""
-        cause, row = self.cause, TABLE[name]
+        cause = self.cause
         assert cause is not None
-        (to,) = row.signature.infer(name, [v.type for v in operands], attrs)
+        (to,) = row.signature.infer(row.name, [v.type for v in operands], attrs)
         named = cause.results[0].name if len(cause.results) == 1 else ""
         return self.simplified(Op(row, operands, attrs, [Value(to, named)], [], cause.loc))
 
@@ -177,7 +177,7 @@ class Simplifier(Folder):
             self.append(op)
         outer, self.cause = self.cause, op
         for result, a, b in moved:
-            result.replace_all_uses_with(self.make("select", condition, self._outer(a), self._outer(b)))
+            result.replace_all_uses_with(self.make(SELECT, condition, self._outer(a), self._outer(b)))
         self.cause = outer
         if gone:
             op.erase()

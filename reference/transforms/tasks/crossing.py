@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ...analysis.facts import MAY_ALIAS, alias_class, may_raise, memory_of
-from ...ir.ops import TABLE
+from ...ir.ops import LOAD, PARALLEL_FOR
 from ...ir.structure import Op, Place, Region, Value
 from ..loops.licm import COSTLY
 
@@ -18,8 +18,6 @@ RECOMPUTED: Final = 32
 """The most that recomputing a value may cost: one per op, `COST` per costly one. A serial task costs a dispatch."""
 
 COST: Final = 8
-
-PARALLEL, LOAD = TABLE["parallel_for"], TABLE["load"]
 
 
 @dataclass(eq=False)
@@ -32,6 +30,7 @@ class Segment:
 
     @property
     def kind(self) -> str:
+        """The kind of task that it becomes: "parallel" or "serial"."""
         return "parallel" if self.parallel else "serial"
 
     def walk(self) -> Iterator[Op]:
@@ -43,7 +42,7 @@ def segments(body: Region) -> list[Segment]:
     """The body's ops without the `return`, in segments."""
     stretches: list[Segment] = []
     for position, op in enumerate(body.ops[:-1]):
-        parallel = op.opdef is PARALLEL
+        parallel = op.opdef is PARALLEL_FOR
         if parallel or not stretches or stretches[-1].parallel:
             stretches.append(Segment(position, parallel))
         stretches[-1].ops.append(op)

@@ -20,7 +20,7 @@ from ...analysis.facts import integer
 from ...analysis.reductions import COMBINING
 from ...analysis.subscripts import are_apart
 from ...ir.builder import Builder
-from ...ir.ops import IF, LOAD
+from ...ir.ops import IF, LOAD, TABLE
 from ...ir.structure import Op, Place, Region, Task, Value
 from ...ir.types import u1
 from ..memory.forward import forward
@@ -104,7 +104,7 @@ def _make_plain(region: Region, updates: set[Op]) -> None:
         with b.at(op.loc):
             place, indices = op.attrs["place"], op.operands[: op.attrs["place"].rank]
             old = b.load(place, indices)
-            b.store(place, indices, b.emit(op.attrs["kind"], old, op.operands[-1]))
+            b.store(place, indices, b.emit(TABLE[op.attrs["kind"]], old, op.operands[-1]))
         op.result.replace_all_uses_with(old)
         op.erase()
 
@@ -150,7 +150,7 @@ class _Collecting:
     def task(self) -> Task:
         """The task."""
         b = self.b
-        whole = b.region
+        outer = b.region
         b.region.ops += [clone_op(op, self.common) for op in self.header]
         bounds = [self.common.get(v, v) for v in self.loop.operands]
         self.bounds = list(zip(bounds[::2], bounds[1::2], strict=True))
@@ -166,7 +166,7 @@ class _Collecting:
             b.yield_()
         b.parallel_for(hull, elements)
         b.return_()
-        return replace(self.source, name=f"{self.source.name}.gathered", body=whole)
+        return replace(self.source, name=f"{self.source.name}.gathered", body=outer)
 
     def _element(self, indices: Sequence[Value]) -> None:
         """All that is collected at one position."""
@@ -279,7 +279,7 @@ class _Slice:
         target = self.updates[op]
         value = renamed.get(op.operands[-1], op.operands[-1])
         with self.b.at(op.loc):
-            total = self.b.emit(op.attrs["kind"], self.sums[target][0], value)
+            total = self.b.emit(TABLE[op.attrs["kind"]], self.sums[target][0], value)
             self.sums[target] = total, self.b.const(True, u1)
 
     def _branch(self, op: Op, renamed: Renaming) -> None:
@@ -291,9 +291,9 @@ class _Slice:
             self.sums, side = dict(before), Region()
             with self.b.into(side):
                 self.run(region, renamed)
-                given = [region.terminator.operands[number] for number in wanted]
+                yielded = [region.terminator.operands[number] for number in wanted]
                 sums = [value for target in touched for value in self.sums[target]]
-                self.b.yield_(*(renamed.get(v, v) for v in given), *sums)
+                self.b.yield_(*(renamed.get(v, v) for v in yielded), *sums)
             sides.append(side)
         condition = renamed.get(op.operands[0], op.operands[0])
         with self.b.at(op.loc):

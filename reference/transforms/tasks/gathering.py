@@ -30,8 +30,8 @@ from ...analysis.manager import Analyses
 from ...analysis.ranges import Ranges
 from ...analysis.reductions import COMBINING
 from ...analysis.subscripts import are_apart, differ, is_wide, moved
-from ...ir.ops import ATOMIC, IF, LOAD, YIELD
-from ...ir.scalar_ops import CONST
+from ...ir.ops import ATOMIC, FOR, IF, LOAD, SHAPE, STORE, WHILE, YIELD
+from ...ir.scalar_ops import ADD, CAST, CONST, MUL, NEG, SUB
 from ...ir.structure import Op, Place, Region, Task, Value
 from ..loops.licm import COSTLY
 from ..rewriting.options import DEFAULT
@@ -51,10 +51,10 @@ DEAREST: Final = 3.0
 ALWAYS: Final = 100.0
 """The same where one thread would run the loop otherwise: a bound on how much code it becomes."""
 
-_ANYWHERE: Final = frozenset({"load", "store", "atomic", "if", "for", "while", "yield"})
+_ANYWHERE: Final = frozenset({LOAD, STORE, ATOMIC, IF, FOR, WHILE, YIELD})
 """Operations that are not pure, and can be run for an element instead of an iteration, or be left to the rest."""
 
-_FIXED: Final = frozenset({"const", "add", "sub", "mul", "neg", "cast", "shape"})
+_FIXED: Final = frozenset({CONST, ADD, SUB, MUL, NEG, CAST, SHAPE})
 """Operations that give the same in all iterations if their operands do, and can be computed ahead of any condition."""
 
 
@@ -159,7 +159,7 @@ class _Planner:
 
     def _why_not_at_all(self) -> str:
         """Why the loop can't be turned around, whatever it updates; empty if it can."""
-        other = next((op.name for op in self.body.walk() if not op.opdef.pure and op.name not in _ANYWHERE), "")
+        other = next((op.name for op in self.body.walk() if not op.opdef.pure and op.opdef not in _ANYWHERE), "")
         if other:
             return f"the loop has an operation that has to run once an iteration ({other})"
         return "" if all(map(is_wide, self.body.args)) else "an index of the loop is narrow, or has no sign"
@@ -263,7 +263,7 @@ def _varying(body: Region) -> set[Value]:
     """The values of a loop's body that may differ between iterations, or can't be computed ahead of conditions."""
     varying = set(body.args)
     for op in body.walk():
-        if op.name not in _FIXED or not varying.isdisjoint(op.operands):
+        if op.opdef not in _FIXED or not varying.isdisjoint(op.operands):
             varying.update(op.results)
         varying.update(arg for region in op.regions for arg in region.args)
     return varying

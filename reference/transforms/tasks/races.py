@@ -21,15 +21,17 @@ from typing import Final
 from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...ir.builder import Builder
+from ...ir.opdef import OpDef
 from ...ir.ops import ATOMIC, LOAD, PLACE_ACCESSES, STORE
+from ...ir.scalar_ops import SHR
 from ...ir.structure import Kernel, Op, Place, Program, Region, Task, Value
 from ...ir.types import DType, i64, u1, u32, u64
 from ..rewriting.rewrite import clone_kernel
 
 __all__ = ["BASES", "BOXES", "KINDS", "MARKS", "PAIRS", "RECORD", "Site", "Watched", "watched"]
 
-KINDS: Final = ("store", "load", "atomic")
-PAIRS: Final = (("store", "load"), ("store", "atomic"), ("atomic", "load"))
+KINDS: Final = (STORE, LOAD, ATOMIC)
+PAIRS: Final = ((STORE, LOAD), (STORE, ATOMIC), (ATOMIC, LOAD))
 """What two iterations may not do with one element; nor may both store."""
 
 MARKS: Final = "races.marks"
@@ -65,8 +67,8 @@ class Watched:
             RECORD: zeros; takes how far the number of the first row of MARKS with a conflict is from `top`, then that
                 row.
         wide: whether marks have 64 bits.
-        kinds: of accesses that leave marks. A mark is the number of an iteration, row-major; if marks are wide, shifted
-            left by `shift`, plus the number of the site.
+        kinds: the rows of accesses that leave marks. A mark is the number of an iteration, row-major; if marks
+            are wide, shifted left by `shift`, plus the number of the site.
         sites: by number.
         rows: (loop, name of a place).
         axes: how many indices each loop has.
@@ -74,7 +76,7 @@ class Watched:
 
     program: Program
     wide: bool
-    kinds: tuple[str, ...]
+    kinds: tuple[OpDef, ...]
     sites: tuple[Site, ...]
     rows: tuple[tuple[int, str], ...]
     axes: tuple[int, ...]
@@ -108,7 +110,7 @@ def watched(program: Program, *, wide: bool = True, everywhere: bool = False) ->
     if not loops:
         return None
     sites = tuple(Site(op, number) for number, (_, ops) in enumerate(loops) for op in ops)
-    used = {site.op.name for site in sites}
+    used = {site.op.opdef for site in sites}
     kinds = tuple(kind for kind in KINDS if kind in used)
     axes = tuple(len(_loop(task).operands) // 2 for task, _ in loops)
     watch = Watched(program, wide, kinds, sites, tuple(dict.fromkeys(site.row for site in sites)), axes)
@@ -246,7 +248,7 @@ class _Marking:
             length = b.shape(place, axis, i64) if extent is None else b.const(extent, i64)
             element = b.add(b.mul(element, length), b.cast(index, i64))
         base, step = self.bases[place.name]
-        row, column = b.add(base, b.mul(element, step)), 2 * watch.kinds.index(op.name)
+        row, column = b.add(base, b.mul(element, step)), 2 * watch.kinds.index(op.opdef)
         mark = b.add(self.mark, b.const(self.numbers[op], watch.dtype)) if watch.shift else self.mark
         least, greatest = b.sub(b.const(watch.top, watch.dtype), mark), b.add(mark, b.const(1, watch.dtype))
         for k, word in enumerate((least, greatest)):
@@ -286,18 +288,18 @@ def _conflicts(b: Builder, watch: Watched, places: dict[str, Place], row: Value)
     """Whether there is a conflict in a row of marks."""
 
     def iteration(word: Value) -> Value:
-        return b.emit("shr", word, b.const(watch.shift, watch.dtype)) if watch.shift else word
+        return b.emit(SHR, word, b.const(watch.shift, watch.dtype)) if watch.shift else word
 
     one, none = b.const(1, watch.dtype), b.const(0, watch.dtype)
-    there: dict[str, Value] = {}
-    ends: dict[str, tuple[Value, Value]] = {}
+    there: dict[OpDef, Value] = {}
+    ends: dict[OpDef, tuple[Value, Value]] = {}
     for k, kind in enumerate(watch.kinds):
         far, after = (b.load(places[MARKS], [row, b.const(2 * k + j, i64)]) for j in (0, 1))
         there[kind] = b.ne(after, none)
         ends[kind] = iteration(b.sub(b.const(watch.top, watch.dtype), far)), iteration(b.sub(after, one))
     several = b.const(False, u1)
-    if "store" in ends:
-        several = b.and_(there["store"], b.ne(*ends["store"]))
+    if STORE in ends:
+        several = b.and_(there[STORE], b.ne(*ends[STORE]))
     for kind, other in PAIRS:
         if kind in ends and other in ends:
             (least, greatest), (low, high) = ends[kind], ends[other]

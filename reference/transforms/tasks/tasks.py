@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from ...errors import IRError
-from ...ir.ops import ARRAY_ALLOC, TABLE
+from ...ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, RETURN, STORE
 from ...ir.structure import Kernel, Op, Place, Program, Region, Task, Value
 from ...ir.types import ArrayType, DType
 from ..rewriting.options import DEFAULT, Options
@@ -29,7 +30,8 @@ from .crossing import Crossing, Segment, segments
 
 __all__ = ["split"]
 
-RETURN, LOAD, STORE = (TABLE[name] for name in ("return", "load", "store"))
+_OF_PLACES: Final = {ARRAY_LOAD: LOAD, ARRAY_STORE: STORE}
+"""What an access to a local array becomes where the array is a place."""
 
 
 def split(kernel: Kernel, options: Options = DEFAULT) -> Program:
@@ -97,7 +99,7 @@ class Splitter:
                 if op.operands and op.operands[0] in moved:
                     op.attrs = {"place": moved[op.operands[0]]}
                     op.set_operands(op.operands[1:])
-                    op.opdef = TABLE[op.name.removeprefix("array.")]
+                    op.opdef = _OF_PLACES[op.opdef]
 
     def _store_results(self) -> tuple[str, ...]:
         names = []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ...errors import AdstackIndexError, AdstackTypeError
+from ...ir.scalar_ops import CAST, SELECT
 from ..elements import Elements, as_elements, describe
 from ..functions import elementwise
 from ..kinds import Operand
+from ..operations import WITHIN
 from ..protocol import is_expr
 
 
@@ -75,7 +77,7 @@ def _flat_runtime_index(owner: Elements, indices: tuple[Operand, ...]) -> Operan
 def _within(owner: Elements, indices: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """The indices; debug mode checks those that are runtime values."""
     pairs = zip(indices, owner.shape, strict=True)
-    return tuple(i.__adstack_emit__("within", (i, extent)) if is_expr(i) else i for i, extent in pairs)
+    return tuple(i.__adstack_emit__(WITHIN, (i, extent)) if is_expr(i) else i for i, extent in pairs)
 
 
 class Access(Elements):
@@ -113,7 +115,7 @@ class Access(Elements):
     def _admit(self, element: object) -> Operand:
         """What is stored for `element`: converted, if the elements have a declared type; views convert themselves."""
         own = isinstance(self.storage, list)
-        return elementwise("cast", element, to=self._dtype) if own and self._dtype is not None else element
+        return elementwise(CAST, element, to=self._dtype) if own and self._dtype is not None else element
 
     def fill(self, value: object) -> None:
         """Set every element to `value`."""
@@ -155,7 +157,7 @@ class Access(Elements):
         entries = self.entries
         selected = entries[0]
         for k, element in enumerate(entries[1:], 1):
-            selected = elementwise("select", position == k, element, selected)
+            selected = elementwise(SELECT, position == k, element, selected)
         return selected
 
     def _select_set(self, indices: tuple[Operand, ...], value: object) -> None:
@@ -163,7 +165,7 @@ class Access(Elements):
         indices = _within(self, indices)
         position = _flat_runtime_index(self, indices)
         for k, element in enumerate(self.entries):
-            self.storage[k] = elementwise("select", position == k, self._admit(value), element)
+            self.storage[k] = elementwise(SELECT, position == k, self._admit(value), element)
 
 
 def line(owner: Elements, indices: tuple[Operand, ...]) -> tuple[list[tuple[Operand, ...]], int]:

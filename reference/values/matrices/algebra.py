@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import reduce
 
 from ...errors import AdstackTypeError
+from ...ir.opdef import OpDef
+from ...ir.scalar_ops import ADD, AND, DIV, MUL, NE, OR, SUB
 from ..elements import Elements, as_elements, describe
 from ..functions import cast, max_, min_, operate, sqrt
 from ..kinds import Operand, TypeLike
@@ -39,17 +41,17 @@ def cross(left: object, right: object) -> Operand:
         raise AdstackTypeError("the cross product is defined for 2 and 3 components", note=f"got {describe(left)}")
 
     def minor(i: int, j: int) -> Operand:
-        return operate("sub", operate("mul", a[i], b[j]), operate("mul", a[j], b[i]))
+        return operate(SUB, operate(MUL, a[i], b[j]), operate(MUL, a[j], b[i]))
 
     return minor(0, 1) if len(a) == 2 else Elements.over([minor(1, 2), minor(2, 0), minor(0, 1)], (3,))
 
 
 def nonzero(value: object) -> Operand:
     """Whether a number is not zero."""
-    return operate("ne", value, 0)
+    return operate(NE, value, 0)
 
 
-def _fold(operation: str, elements: list[Operand]) -> Operand:
+def _fold(operation: OpDef, elements: list[Operand]) -> Operand:
     return reduce(lambda left, right: operate(operation, left, right), elements)
 
 
@@ -74,12 +76,12 @@ class Algebra(Operators):
     def outer_product(self, other: object) -> Operand:
         """The matrix of all products of a component of this vector (row) and one of the other (column)."""
         left, right = vector_operand("outer_product", self), vector_operand("outer_product", other)
-        products = [operate("mul", a, b) for a in left.entries for b in right.entries]
+        products = [operate(MUL, a, b) for a in left.entries for b in right.entries]
         return self.over(products, (left.n, right.n))
 
     def frobenius_inner(self, other: object) -> Operand:
         """The sum of the products of the elements of this matrix and of `other`, which has the same shape."""
-        products = operate("mul", self, other)
+        products = operate(MUL, self, other)
         return products.sum()
 
     def norm_sqr(self) -> Operand:
@@ -92,20 +94,20 @@ class Algebra(Operators):
 
     def norm_inv(self, eps: object = 0) -> Operand:
         """1 / sqrt(norm_sqr() + eps)."""
-        return operate("div", 1, self.norm(eps))
+        return operate(DIV, 1, self.norm(eps))
 
     def normalized(self, eps: object = 0) -> Operand:
         """The elements divided by norm() + eps."""
-        return operate("mul", self, operate("div", 1, self._padded(self.norm(), eps)))
+        return operate(MUL, self, operate(DIV, 1, self._padded(self.norm(), eps)))
 
     @staticmethod
     def _padded(value: object, eps: object) -> Operand:
         # A literal 0 adds nothing and would only be another operation to compile and differentiate.
-        return value if isinstance(eps, (int, float)) and eps == 0 else operate("add", value, eps)
+        return value if isinstance(eps, (int, float)) and eps == 0 else operate(ADD, value, eps)
 
     def sum(self) -> Operand:
         """The sum of the elements, from the first on."""
-        return _fold("add", self.entries)
+        return _fold(ADD, self.entries)
 
     def max(self) -> Operand:
         """The largest element, as the variadic `max` finds it."""
@@ -117,16 +119,16 @@ class Algebra(Operators):
 
     def any(self) -> Operand:
         """Whether an element is not zero."""
-        return _fold("or", [nonzero(e) for e in self.entries])
+        return _fold(OR, [nonzero(e) for e in self.entries])
 
     def all(self) -> Operand:
         """Whether no element is zero."""
-        return _fold("and", [nonzero(e) for e in self.entries])
+        return _fold(AND, [nonzero(e) for e in self.entries])
 
     def trace(self) -> Operand:
         """The sum of the diagonal of a square matrix."""
         rows = square_rows("trace", self)
-        return _fold("add", [rows[i][i] for i in range(len(rows))])
+        return _fold(ADD, [rows[i][i] for i in range(len(rows))])
 
     def transpose(self) -> Operand:
         """Rows and columns exchanged; a vector becomes a matrix of one row."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import AdstackTypeError
+from ...ir.scalar_ops import ADD, DIV, EQ, GE, MUL, NEG, SUB
 from ..elements import Elements, describe
 from ..functions import operate, select, sqrt
 from ..kinds import Operand
@@ -32,10 +33,10 @@ def polar_decompose(matrix: object, dt: object = None) -> tuple[Operand, Operand
         raise AdstackTypeError(
             "polar_decompose is defined for matrices of at least 2x2", note=f"got {describe(matrix)}"
         )
-    original = Elements.over([operate("mul", 1.0, e) for row in rows for e in row], (len(rows), len(rows)))
+    original = Elements.over([operate(MUL, 1.0, e) for row in rows for e in row], (len(rows), len(rows)))
     turned = _closest_2x2(original) if len(rows) == 2 else _closest(original)
     stretch = turned.transpose() @ original
-    return turned, operate("mul", 0.5, operate("add", stretch, stretch.transpose()))
+    return turned, operate(MUL, 0.5, operate(ADD, stretch, stretch.transpose()))
 
 
 def _closest_2x2(matrix: Operand) -> Operand:
@@ -45,16 +46,16 @@ def _closest_2x2(matrix: Operand) -> Operand:
     rotation exactly if the determinant is positive.
     """
     a, b, c, d = matrix.entries
-    turning = operate("ge", operate("mul", a, d), operate("mul", b, c))
-    x = select(turning, operate("add", a, d), operate("sub", a, d))
-    y = select(turning, operate("sub", c, b), operate("add", c, b))
-    square = operate("add", operate("mul", x, x), operate("mul", y, y))
-    zero = operate("eq", square, 0)
+    turning = operate(GE, operate(MUL, a, d), operate(MUL, b, c))
+    x = select(turning, operate(ADD, a, d), operate(SUB, a, d))
+    y = select(turning, operate(SUB, c, b), operate(ADD, c, b))
+    square = operate(ADD, operate(MUL, x, x), operate(MUL, y, y))
+    zero = operate(EQ, square, 0)
     length = sqrt(select(zero, 1.0, square))
-    cosine = operate("div", select(zero, 1.0, x), length)
-    sine = operate("div", y, length)
-    upper = select(turning, operate("neg", sine), sine)
-    lower = select(turning, cosine, operate("neg", cosine))
+    cosine = operate(DIV, select(zero, 1.0, x), length)
+    sine = operate(DIV, y, length)
+    upper = select(turning, operate(NEG, sine), sine)
+    lower = select(turning, cosine, operate(NEG, cosine))
     return Elements.over([cosine, upper, sine, lower], (2, 2))
 
 
@@ -66,7 +67,7 @@ def _closest(matrix: Operand) -> Operand:
     """
     for _ in range(NEWTON_STEPS):
         opposite = inverse(matrix).transpose()
-        ratio = operate("div", opposite.norm_sqr(), matrix.norm_sqr())
+        ratio = operate(DIV, opposite.norm_sqr(), matrix.norm_sqr())
         scale = sqrt(sqrt(ratio))
         matrix = 0.5 * (scale * matrix + opposite / scale)
     return matrix

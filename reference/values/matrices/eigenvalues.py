@@ -13,6 +13,7 @@ import math
 from typing import Final, NamedTuple
 
 from ...errors import AdstackTypeError
+from ...ir.scalar_ops import ADD, DIV, EQ, GE, GT, LE, LT, MUL, NE, NEG, SUB
 from ..elements import Elements, describe
 from ..functions import abs_, operate, select, sqrt
 from ..kinds import Operand
@@ -45,7 +46,7 @@ def eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
     rows = square_rows("eig", in_type(matrix, dt))
     if len(rows) < 2:
         raise AdstackTypeError("eig is defined for matrices of at least 2x2", note=f"got {describe(matrix)}")
-    rows = [[operate("mul", 1.0, e) for e in row] for row in rows]
+    rows = [[operate(MUL, 1.0, e) for e in row] for row in rows]
     return _of_plane(rows) if len(rows) == 2 else _of_space(rows)
 
 
@@ -63,24 +64,24 @@ def _plane_values(a: Operand, b: Operand, c: Operand, d: Operand) -> tuple[Compl
     """The eigenvalues of [[a, b], [c, d]]."""
     half = 0.5 * (a - d)
     inside = half * half + b * c
-    real = operate("ge", inside, 0)
-    root = sqrt(select(real, inside, operate("neg", inside)))
+    real = operate(GE, inside, 0)
+    root = sqrt(select(real, inside, operate(NEG, inside)))
     middle = 0.5 * (a + d)
     spread, turn = select(real, root, 0.0), select(real, 0.0, root)
-    return (middle + spread, turn), (middle - spread, operate("neg", turn))
+    return (middle + spread, turn), (middle - spread, operate(NEG, turn))
 
 
 def _eigenvector(a: object, b: object, c: object, d: object, re: object, im: object, which: int) -> list[Operand]:
     """A unit vector v with (A - (re + i im)) v == 0: of (re + i im - d, c) and (b, re + i im - a) the longer one."""
-    first = [operate("sub", re, d), im, c, 0.0]
-    second = [b, 0.0, operate("sub", re, a), im]
+    first = [operate(SUB, re, d), im, c, 0.0]
+    second = [b, 0.0, operate(SUB, re, a), im]
     lengths = [Elements.over(v, (4,)).norm_sqr() for v in (first, second)]
-    longer = [select(operate("ge", lengths[0], lengths[1]), x, y) for x, y in zip(first, second, strict=True)]
+    longer = [select(operate(GE, lengths[0], lengths[1]), x, y) for x, y in zip(first, second, strict=True)]
     square = Elements.over(longer, (4,)).norm_sqr()
-    scalar = operate("eq", square, 0)
+    scalar = operate(EQ, square, 0)
     length = sqrt(select(scalar, 1.0, square))
     axis = [float(k == 2 * which) for k in range(4)]
-    return [select(scalar, unit, operate("div", e, length)) for unit, e in zip(axis, longer, strict=True)]
+    return [select(scalar, unit, operate(DIV, e, length)) for unit, e in zip(axis, longer, strict=True)]
 
 
 # ---- from 3x3 on
@@ -95,7 +96,7 @@ def _of_space(rows: Rows) -> tuple[Operand, Operand]:
     inverse = _left_vectors(schur.values, vectors)
     epsilon = _epsilon(rows[0][0])
     largest = _largest([part for row in inverse for number in row for part in number])
-    independent = settled & operate("lt", 8.0 * size * epsilon * largest, 1.0)
+    independent = settled & operate(LT, 8.0 * size * epsilon * largest, 1.0)
     left = [[(select(independent, re, 0.0), select(independent, im, 0.0)) for re, im in row] for row in inverse]
     spectrum = refined(rows, _sorted(Spectrum(schur.values, vectors, left)), epsilon)
     unsound = select(independent, 0.0, _steep(rows))
@@ -128,20 +129,20 @@ def _largest(numbers: list[Operand]) -> Operand:
     """The largest magnitude; NaN if one of the numbers is not finite."""
     largest: Operand = abs_(numbers[0])
     for number in numbers[1:]:
-        larger = operate("lt", largest, abs_(number))
+        larger = operate(LT, largest, abs_(number))
         largest = select(larger, abs_(number), largest)
-    unknown = operate("mul", 0.0, numbers[0])
+    unknown = operate(MUL, 0.0, numbers[0])
     for number in numbers[1:]:
-        unknown = operate("add", unknown, operate("mul", 0.0, number))
-    return operate("add", largest, unknown)
+        unknown = operate(ADD, unknown, operate(MUL, 0.0, number))
+    return operate(ADD, largest, unknown)
 
 
 def _steep(rows: Rows) -> Operand:
     """0, whose derivative by every element is infinite."""
     together = rows[0][0]
     for e in [e for row in rows for e in row][1:]:
-        together = operate("add", together, e)
-    return sqrt(operate("sub", together, constant(together)))
+        together = operate(ADD, together, e)
+    return sqrt(operate(SUB, together, constant(together)))
 
 
 def _block_values(table: Rows) -> list[Complex]:
@@ -150,7 +151,7 @@ def _block_values(table: Rows) -> list[Complex]:
     values: list[Complex] = [(table[k][k], like(table[k][k], 0)) for k in range(size)]
     for k in range(size - 1):
         (a, b), (c, d) = table[k][k : k + 2], table[k + 1][k : k + 2]
-        block = operate("ne", c, 0)
+        block = operate(NE, c, 0)
         for at, (re, im) in zip((k, k + 1), _plane_values(a, b, c, d), strict=True):
             values[at] = select(block, re, values[at][0]), select(block, im, values[at][1])
     return values
@@ -180,12 +181,12 @@ def _turn(upper: list[Operand], lower: list[Operand], value: Complex) -> tuple[C
     (a, b), (c, d), (re, im) = upper, lower, value
     first, second = (re - d, im), (b, like(b, 0))
     longer = square_of(second) + (re - a) * (re - a)
-    other = operate("eq", im, 0) & operate("lt", square_of(first) + c * c, longer)
+    other = operate(EQ, im, 0) & operate(LT, square_of(first) + c * c, longer)
     along, below = _chosen(other, [second], [first])[0], select(other, re - a, c)
-    block = operate("ne", c, 0)
+    block = operate(NE, c, 0)
     length = sqrt(select(block, square_of(along) + below * below, 1.0))
-    cosine = select(block, operate("div", along[0], length), 1.0), select(block, operate("div", along[1], length), 0.0)
-    return cosine, select(block, operate("div", below, length), 0.0)
+    cosine = select(block, operate(DIV, along[0], length), 1.0), select(block, operate(DIV, along[1], length), 0.0)
+    return cosine, select(block, operate(DIV, below, length), 0.0)
 
 
 def _mixed(cosine: Complex, a: Complex, sine: Operand, b: Complex) -> Complex:
@@ -199,15 +200,15 @@ def _eigenvectors(schur: _Schur, epsilon: float) -> list[list[Complex]]:
     size, values = len(schur.values), schur.values
     upper, turns = _triangular(schur)
     norm = _largest([e for row in schur.table for e in row])
-    least = select(operate("eq", norm, 0), 1.0, epsilon * norm)
+    least = select(operate(EQ, norm, 0), 1.0, epsilon * norm)
     vectors: list[list[Complex]] = []
     for k in range(size):
         parts = _substituted(upper, values, k, least)
         vector = [total([product(turns[i][j], parts[j]) for j in range(k + 1)]) for i in range(size)]
         if k:  # the second one of a pair
-            second = operate("lt", values[k][1], 0)
+            second = operate(LT, values[k][1], 0)
             vector = [
-                (select(second, a[0], b[0]), select(second, operate("neg", a[1]), b[1]))
+                (select(second, a[0], b[0]), select(second, operate(NEG, a[1]), b[1]))
                 for a, b in zip(vectors[k - 1], vector, strict=True)
             ]
         vectors.append(_normalized(vector, values[k]))
@@ -224,12 +225,12 @@ def _substituted(upper: list[list[Complex]], values: list[Complex], k: int, leas
     for i in reversed(range(k)):
         along = total([product(upper[i][i + 1 + n], part) for n, part in enumerate(parts)])
         gap = difference(values[k], values[i])
-        equal = operate("le", square_of(gap), least * least)
+        equal = operate(LE, square_of(gap), least * least)
         component = quotient(along, (select(equal, least, gap[0]), select(equal, 0.0, gap[1])))
         parts = [component, *parts]
         size = abs_(component[0]) + abs_(component[1])
-        scale = select(operate("lt", size, 1.0), 1.0, size)
-        parts = [(operate("div", re, scale), operate("div", im, scale)) for re, im in parts]
+        scale = select(operate(LT, size, 1.0), 1.0, size)
+        parts = [(operate(DIV, re, scale), operate(DIV, im, scale)) for re, im in parts]
     return parts
 
 
@@ -237,15 +238,15 @@ def _normalized(vector: list[Complex], value: Complex) -> list[Complex]:
     """The unit vector along this one whose component of largest magnitude is positive; real for a real eigenvalue."""
     lead, square = vector[0], square_of(vector[0])
     for number in vector[1:]:
-        larger = operate("lt", square, square_of(number))
+        larger = operate(LT, square, square_of(number))
         lead = select(larger, number[0], lead[0]), select(larger, number[1], lead[1])
         square = select(larger, square_of(number), square)
     turned = [product(number, conjugate(lead)) for number in vector]
     together = square_of(turned[0])
     for number in turned[1:]:
         together = together + square_of(number)
-    length, real = sqrt(together), operate("eq", value[1], 0)
-    return [(operate("div", re, length), select(real, 0.0, operate("div", im, length))) for re, im in turned]
+    length, real = sqrt(together), operate(EQ, value[1], 0)
+    return [(operate(DIV, re, length), select(real, 0.0, operate(DIV, im, length))) for re, im in turned]
 
 
 def _left_vectors(values: list[Complex], vectors: list[list[Complex]]) -> list[list[Complex]]:
@@ -256,7 +257,7 @@ def _left_vectors(values: list[Complex], vectors: list[list[Complex]]) -> list[l
     size = len(values)
     columns: list[list[Operand]] = []
     for k, (_, im) in enumerate(values):
-        second = operate("lt", im, 0)
+        second = operate(LT, im, 0)
         partner = vectors[k - 1] if k else vectors[k]
         columns.append([select(second, b[1], a[0]) for a, b in zip(vectors[k], partner, strict=True)])
     real = solution(
@@ -264,7 +265,7 @@ def _left_vectors(values: list[Complex], vectors: list[list[Complex]]) -> list[l
     )
     left: list[list[Complex]] = []
     for k, (_, im) in enumerate(values):
-        first, second = operate("gt", im, 0), operate("lt", im, 0)
+        first, second = operate(GT, im, 0), operate(LT, im, 0)
         after, before = real[min(k + 1, size - 1)], real[max(k - 1, 0)]
         row = []
         for mine, following, preceding in zip(real[k], after, before, strict=True):
@@ -280,7 +281,7 @@ def _sorted(spectrum: Spectrum) -> Spectrum:
     last = len(values) - 1
     for i in (k for end in range(last, 0, -1) for k in range(end)):
         (re, im), (other_re, other_im) = values[i], values[i + 1]
-        swap = operate("lt", re, other_re) | (operate("eq", re, other_re) & operate("lt", im, other_im))
+        swap = operate(LT, re, other_re) | (operate(EQ, re, other_re) & operate(LT, im, other_im))
         (values[i],), (values[i + 1],) = _exchanged(swap, [values[i]], [values[i + 1]])
         for table in (vectors, left):
             table[i], table[i + 1] = _exchanged(swap, table[i], table[i + 1])

@@ -8,6 +8,7 @@ the elimination as it is. Which row is exchanged has no derivative, and needs no
 
 from __future__ import annotations
 
+from ...ir.scalar_ops import DIV, LT, MUL, NEG, SUB
 from ..functions import abs_, operate, select, sqrt
 from ..kinds import Operand
 
@@ -18,22 +19,22 @@ Rows = list[list[Operand]]
 
 def _real(rows: Rows) -> Rows:
     """The rows with integers as real numbers of the default type, as `/` gives them."""
-    return [[operate("div", e, 1) for e in row] for row in rows]
+    return [[operate(DIV, e, 1) for e in row] for row in rows]
 
 
 def _less(a: object, b: object, c: object) -> Operand:
     """a - b * c."""
-    return operate("sub", a, operate("mul", b, c))
+    return operate(SUB, a, operate(MUL, b, c))
 
 
 def _bring_largest_up(rows: Rows, k: int, sign: object) -> Operand:
     """Exchange row k with rows below until its element of column k is the largest; `sign` turns with each exchange."""
     for i in range(k + 1, len(rows)):
-        larger = operate("lt", abs_(rows[k][k]), abs_(rows[i][k]))
+        larger = operate(LT, abs_(rows[k][k]), abs_(rows[i][k]))
         upper, lower = rows[k], rows[i]
         rows[k] = upper[:k] + [select(larger, b, a) for a, b in zip(upper[k:], lower[k:], strict=True)]
         rows[i] = lower[:k] + [select(larger, a, b) for a, b in zip(upper[k:], lower[k:], strict=True)]
-        sign = select(larger, operate("neg", sign), sign)
+        sign = select(larger, operate(NEG, sign), sign)
     return sign
 
 
@@ -43,7 +44,7 @@ def _triangular(rows: Rows) -> tuple[Rows, Operand]:
     for k in range(len(rows)):
         sign = _bring_largest_up(rows, k, sign)
         for i in range(k + 1, len(rows)):
-            factor = operate("div", rows[i][k], rows[k][k])
+            factor = operate(DIV, rows[i][k], rows[k][k])
             pairs = zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)
             rows[i] = [*rows[i][: k + 1], *(_less(a, factor, b) for a, b in pairs)]
     return rows, sign
@@ -53,7 +54,7 @@ def determinant_by_elimination(rows: Rows) -> Operand:
     """The product of the pivots."""
     rows, product = _triangular(rows)
     for k, row in enumerate(rows):
-        product = operate("mul", product, row[k])
+        product = operate(MUL, product, row[k])
     return product
 
 
@@ -66,7 +67,7 @@ def solution(rows: Rows, right: Rows) -> Rows:
         entries = rows[i][size:]
         for j in range(i + 1, size):
             entries = [_less(e, rows[i][j], x) for e, x in zip(entries, solved[j], strict=True)]
-        solved[i] = [operate("div", e, rows[i][i]) for e in entries]
+        solved[i] = [operate(DIV, e, rows[i][i]) for e in entries]
     return solved
 
 
@@ -80,5 +81,5 @@ def cholesky_of(rows: Rows) -> Rows:
             rest = rows[i][j]
             for k in range(j):
                 rest = _less(rest, factor[i][k], factor[j][k])
-            factor[i][j] = sqrt(rest) if i == j else operate("div", rest, factor[j][j])
+            factor[i][j] = sqrt(rest) if i == j else operate(DIV, rest, factor[j][j])
     return factor

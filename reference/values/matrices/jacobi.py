@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import AdstackTypeError
+from ...ir.scalar_ops import ADD, DIV, EQ, GE, GT, LT, MUL, NEG, SUB
 from ..elements import Elements, describe
 from ..functions import operate, select, sqrt
 from ..kinds import Operand
@@ -29,29 +30,29 @@ Column = list[Operand]
 
 
 def _add(a: object, b: object) -> Operand:
-    return operate("add", a, b)
+    return operate(ADD, a, b)
 
 
 def _sub(a: object, b: object) -> Operand:
-    return operate("sub", a, b)
+    return operate(SUB, a, b)
 
 
 def _mul(a: object, b: object) -> Operand:
-    return operate("mul", a, b)
+    return operate(MUL, a, b)
 
 
 def _div(a: object, b: object) -> Operand:
-    return operate("div", a, b)
+    return operate(DIV, a, b)
 
 
 def rotation(alpha: object, beta: object, gamma: object) -> tuple[Operand, Operand]:
     """Cosine and sine of the angle of at most 45 degrees that diagonalises [[alpha, gamma], [gamma, beta]]."""
-    swapped = operate("lt", alpha, beta)
+    swapped = operate(LT, alpha, beta)
     # Not abs: its derivative at a tie would be 0 and lose how the angle depends on alpha - beta.
     gap = select(swapped, _sub(beta, alpha), _sub(alpha, beta))
-    twice = _mul(2.0, select(swapped, operate("neg", gamma), gamma))
+    twice = _mul(2.0, select(swapped, operate(NEG, gamma), gamma))
     square = _add(_mul(gap, gap), _mul(twice, twice))
-    diagonal = operate("eq", square, 0)
+    diagonal = operate(EQ, square, 0)
     length = sqrt(select(diagonal, 1.0, square))
     cosine = sqrt(_add(0.5, _div(_mul(0.5, select(diagonal, 1.0, gap)), length)))
     return cosine, _div(_mul(0.5, twice), _mul(length, cosine))
@@ -66,15 +67,15 @@ def _rotation(size: int, alpha: object, beta: object, gamma: object) -> tuple[Op
     if size < 4:
         return rotation(alpha, beta, gamma)
     largest = _largest(alpha, beta, gamma)
-    scale = select(operate("eq", largest, 0), 1.0, largest)
+    scale = select(operate(EQ, largest, 0), 1.0, largest)
     return rotation(_div(alpha, scale), _div(beta, scale), _div(gamma, scale))
 
 
 def _largest(*numbers: object) -> Operand:
     """The largest magnitude of some numbers."""
-    largest, *others = (select(operate("lt", n, 0), operate("neg", n), n) for n in numbers)
+    largest, *others = (select(operate(LT, n, 0), operate(NEG, n), n) for n in numbers)
     for other in others:
-        largest = select(operate("lt", largest, other), other, largest)
+        largest = select(operate(LT, largest, other), other, largest)
     return largest
 
 
@@ -103,7 +104,7 @@ def _sort(keys: list[Operand], *tables: list[Column]) -> None:
     """Put keys in descending order, and the columns of the tables with them."""
     last = len(keys) - 1
     for i, j in ((k, k + 1) for end in range(last, 0, -1) for k in range(end)):
-        swap = operate("lt", keys[i], keys[j])
+        swap = operate(LT, keys[i], keys[j])
         keys[i], keys[j] = select(swap, keys[j], keys[i]), select(swap, keys[i], keys[j])
         for table in tables:
             _swap_columns(swap, table, i, j)
@@ -159,18 +160,18 @@ def _left_vectors(columns: list[Column], square: object) -> tuple[list[Column], 
         left.append(_second(left[0], columns[1]))
         left.append(list(cross(left[0], left[1]).entries))
     elif len(columns) == 2:
-        left.append([operate("neg", left[0][1]), left[0][0]])
+        left.append([operate(NEG, left[0][1]), left[0][0]])
     for column in columns[len(left) :]:
         left.append(_next(left, column))
     values = [dot_entries(u, c) for u, c in zip(left, columns, strict=True)]
-    flips = [operate("lt", value, 0) for value in values]
-    left = [[select(flip, operate("neg", e), e) for e in u] for flip, u in zip(flips, left, strict=True)]
-    return left, [select(flip, operate("neg", v), v) for flip, v in zip(flips, values, strict=True)]
+    flips = [operate(LT, value, 0) for value in values]
+    left = [[select(flip, operate(NEG, e), e) for e in u] for flip, u in zip(flips, left, strict=True)]
+    return left, [select(flip, operate(NEG, v), v) for flip, v in zip(flips, values, strict=True)]
 
 
 def _unit(vector: Column, square: object, instead: Column) -> Column:
     """The vector over the root of `square`, or another one where that is 0."""
-    empty = operate("eq", square, 0)
+    empty = operate(EQ, square, 0)
     length = sqrt(select(empty, 1.0, square))
     return [select(empty, other, _div(e, length)) for e, other in zip(vector, instead, strict=True)]
 
@@ -181,7 +182,7 @@ def _second(first: Column, column: Column) -> Column:
     rest = [_sub(e, _mul(along, u)) for e, u in zip(column, first, strict=True)]
     square = dot_entries(rest, rest)
     # A column that was mostly along the first was a rounding error: what is left of it has no direction.
-    meant = operate("ge", square, _mul(along, along))
+    meant = operate(GE, square, _mul(along, along))
     return _unit(rest, select(meant, square, 0.0), _any_orthogonal(first))
 
 
@@ -189,7 +190,7 @@ def _next(before: list[Column], column: Column) -> Column:
     """A unit vector orthogonal to those before, along `column` if that points there at all: Gram and Schmidt, twice."""
     rest = _without(before, _without(before, column))
     square = dot_entries(rest, rest)
-    meant = operate("ge", _mul(2.0, square), dot_entries(column, column))
+    meant = operate(GE, _mul(2.0, square), dot_entries(column, column))
     return _unit(rest, select(meant, square, 0.0), _farthest_axis(before))
 
 
@@ -206,7 +207,7 @@ def _farthest_axis(before: list[Column]) -> Column:
     leanings = [dot_entries(entries, entries) for entries in ([u[k] for u in before] for k in range(size))]
     least, chosen = leanings[0], [float(k == 0) for k in range(size)]
     for k in range(1, size):
-        closer = operate("lt", leanings[k], least)
+        closer = operate(LT, leanings[k], least)
         least = select(closer, leanings[k], least)
         chosen = [select(closer, float(k == n), e) for n, e in enumerate(chosen)]
     rest = _without(before, chosen)
@@ -216,9 +217,9 @@ def _farthest_axis(before: list[Column]) -> Column:
 
 def _any_orthogonal(u: Column) -> Column:
     """A unit vector orthogonal to a unit 3-vector: the cross product with the axis x, or y if u leans to x."""
-    leaning = operate("gt", _mul(u[0], u[0]), 0.5)
-    with_x = [0.0, u[2], operate("neg", u[1])]
-    with_y = [operate("neg", u[2]), 0.0, u[0]]
+    leaning = operate(GT, _mul(u[0], u[0]), 0.5)
+    with_x = [0.0, u[2], operate(NEG, u[1])]
+    with_y = [operate(NEG, u[2]), 0.0, u[0]]
     chosen = [select(leaning, y, x) for x, y in zip(with_x, with_y, strict=True)]
     length = sqrt(dot_entries(chosen, chosen))
     return [_div(e, length) for e in chosen]

@@ -7,6 +7,7 @@ they vectorise and differentiate as they stand.
 from __future__ import annotations
 
 from ...errors import AdstackTypeError
+from ...ir.scalar_ops import ADD, DIV, MUL, NEG, SUB
 from ..elements import Elements, as_elements, describe
 from ..functions import operate
 from ..kinds import Operand
@@ -20,7 +21,7 @@ LARGEST = 4
 
 
 def _mul(a: object, b: object) -> Operand:
-    return operate("mul", a, b)
+    return operate(MUL, a, b)
 
 
 def _minor_rows(rows: Rows, i: int, j: int) -> Rows:
@@ -30,7 +31,7 @@ def _minor_rows(rows: Rows, i: int, j: int) -> Rows:
 def _alternating_sum(terms: list[Operand]) -> Operand:
     total = terms[0]
     for k, term in enumerate(terms[1:], 1):
-        total = operate("sub" if k % 2 else "add", total, term)
+        total = operate(SUB if k % 2 else ADD, total, term)
     return total
 
 
@@ -43,7 +44,7 @@ def determinant_of(rows: Rows) -> Operand:
 
 def _cofactor(rows: Rows, i: int, j: int) -> Operand:
     minor = determinant_of(_minor_rows(rows, i, j)) if len(rows) > 1 else 1
-    return operate("neg", minor) if (i + j) % 2 else minor
+    return operate(NEG, minor) if (i + j) % 2 else minor
 
 
 def determinant(value: object) -> Operand:
@@ -65,7 +66,7 @@ def inverse(value: object) -> Operand:
     if size > LARGEST:
         return _matrix(solution(rows, [[float(i == j) for j in range(size)] for i in range(size)]))
     cofactors = [[_cofactor(rows, i, j) for j in range(size)] for i in range(size)]
-    scale = operate("div", 1, dot(rows[0], cofactors[0]))
+    scale = operate(DIV, 1, dot(rows[0], cofactors[0]))
     return Elements.over([_mul(scale, cofactors[j][i]) for i in range(size) for j in range(size)], (size, size))
 
 
@@ -73,7 +74,7 @@ def dot(left: list[Operand], right: list[Operand]) -> Operand:
     """The sum of products, from the left."""
     total = _mul(left[0], right[0])
     for a, b in zip(left[1:], right[1:], strict=True):
-        total = operate("add", total, _mul(a, b))
+        total = operate(ADD, total, _mul(a, b))
     return total
 
 

@@ -6,6 +6,7 @@ import math as _math
 from typing import TYPE_CHECKING, Final
 
 from ...absent import missing as _missing
+from ...ir.scalar_ops import ABS, ADD, DIV, EQ, GE, GT, LT, MUL, NE, SUB, XOR
 from ..elements import as_elements
 from ..functions import (
     acos,
@@ -114,62 +115,62 @@ def clamp(x: object, xmin: object, xmax: object) -> Operand:
 
 def mix(x: object, y: object, a: object) -> Operand:
     """From x (a = 0) to y (a = 1) in a straight line."""
-    rest = operate("sub", 1.0, a)
-    return operate("add", operate("mul", x, rest), operate("mul", y, a))
+    rest = operate(SUB, 1.0, a)
+    return operate(ADD, operate(MUL, x, rest), operate(MUL, y, a))
 
 
 def step(edge: object, x: object) -> Operand:
     """0 where x is below the edge, else 1."""
-    return select(operate("lt", x, edge), 0.0, 1.0)
+    return select(operate(LT, x, edge), 0.0, 1.0)
 
 
 def smoothstep(edge0: object, edge1: object, x: object) -> Operand:
     """0 for x up to edge0, 1 from edge1 on, and between them a cubic of x with flat ends; elementwise on vectors."""
-    t = clamp(operate("div", operate("sub", x, edge0), operate("sub", edge1, edge0)), 0.0, 1.0)
+    t = clamp(operate(DIV, operate(SUB, x, edge0), operate(SUB, edge1, edge0)), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
 def sign(x: object) -> Operand:
     """-1, 0 or 1 like x, in the type of x; 0 for NaN. Its derivative is 0."""
     x = as_elements(x)
-    above, below = operate("gt", x, 0), operate("lt", x, 0)
+    above, below = operate(GT, x, 0), operate(LT, x, 0)
     return select(above, like(x, 1), select(below, like(x, -1), like(x, 0)))
 
 
 def fract(x: object) -> Operand:
     """x - floor(x): at least 0 and below 1."""
-    return operate("sub", x, floor(x))
+    return operate(SUB, x, floor(x))
 
 
 def mod(x: object, y: object) -> Operand:
     """x - y * floor(x / y): the remainder with the sign of y."""
-    return operate("sub", x, operate("mul", y, floor(operate("div", x, y))))
+    return operate(SUB, x, operate(MUL, y, floor(operate(DIV, x, y))))
 
 
 def isnan(x: object) -> Operand:
     """Whether x is not a number."""
-    return operate("ne", x, x)
+    return operate(NE, x, x)
 
 
 def isinf(x: object) -> Operand:
     """Whether x is an infinity."""
-    return operate("eq", elementwise("abs", x), inf)
+    return operate(EQ, elementwise(ABS, x), inf)
 
 
 def degrees(x: object) -> Operand:
     """An angle x in radians, in degrees; elementwise on vectors."""
-    return operate("mul", x, 180.0 / pi)
+    return operate(MUL, x, 180.0 / pi)
 
 
 def radians(x: object) -> Operand:
     """An angle x in degrees, in radians; elementwise on vectors."""
-    return operate("mul", x, pi / 180.0)
+    return operate(MUL, x, pi / 180.0)
 
 
 def ffs(x: object) -> Operand:
     """The position, from 1, of the lowest set bit of the integer x; 0 if none is set."""
     # x ^ (x - 1) has ones from the bottom up to the lowest set bit of x.
-    return select(operate("eq", x, 0), 0, popcnt(operate("xor", x, operate("sub", x, 1))))
+    return select(operate(EQ, x, 0), 0, popcnt(operate(XOR, x, operate(SUB, x, 1))))
 
 
 def dot(x: object, y: object) -> Operand:
@@ -189,7 +190,7 @@ def normalize(v: object) -> Operand:
 
 def distance(x: object, y: object) -> Operand:
     """The length of x - y."""
-    return length(operate("sub", x, y))
+    return length(operate(SUB, x, y))
 
 
 def reflect(x: object, n: object) -> Operand:
@@ -202,7 +203,7 @@ def refract(x: Operand, n: Operand, eta: Operand) -> Operand:
     x, n = Matrix(x), Matrix(n)
     along = x.dot(n)
     inside = 1.0 - eta * eta * (1.0 - along * along)
-    passes = operate("ge", inside, 0)
+    passes = operate(GE, inside, 0)
     bent = eta * x - (eta * along + sqrt(select(passes, inside, 0.0))) * n
     return select(passes, bent, 0.0)
 

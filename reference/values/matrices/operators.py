@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from ...errors import AdstackTypeError, AdstackValueError
+from ...ir.scalar_ops import (
+    ABS,
+    ADD,
+    AND,
+    DIV,
+    EQ,
+    FLOORDIV,
+    GE,
+    GT,
+    LE,
+    LT,
+    MOD,
+    MUL,
+    NE,
+    NEG,
+    NOT,
+    OR,
+    POW,
+    SHL,
+    SHR,
+    SUB,
+    XOR,
+)
 from ..elements import Elements, as_elements, describe
 from ..functions import elementwise, operate
 from ..kinds import Operand
+from ..operations import POS
 
 
 def dot_entries(left: list[Operand], right: list[Operand]) -> Operand:
     """The sum of products, from the left."""
-    total = operate("mul", left[0], right[0])
+    total = operate(MUL, left[0], right[0])
     for a, b in zip(left[1:], right[1:], strict=True):
-        total = operate("add", total, operate("mul", a, b))
+        total = operate(ADD, total, operate(MUL, a, b))
     return total
 
 
@@ -49,106 +73,106 @@ class Operators(Elements):
         )
 
     def __add__(self, other: object) -> Operand:
-        return operate("add", self, other)
+        return operate(ADD, self, other)
 
     def __radd__(self, other: object) -> Operand:
-        return operate("add", other, self)
+        return operate(ADD, other, self)
 
     def __sub__(self, other: object) -> Operand:
-        return operate("sub", self, other)
+        return operate(SUB, self, other)
 
     def __rsub__(self, other: object) -> Operand:
-        return operate("sub", other, self)
+        return operate(SUB, other, self)
 
     def __mul__(self, other: object) -> Operand:
-        return operate("mul", self, other)
+        return operate(MUL, self, other)
 
     def __rmul__(self, other: object) -> Operand:
-        return operate("mul", other, self)
+        return operate(MUL, other, self)
 
     def __truediv__(self, other: object) -> Operand:
-        return operate("div", self, other)
+        return operate(DIV, self, other)
 
     def __rtruediv__(self, other: object) -> Operand:
-        return operate("div", other, self)
+        return operate(DIV, other, self)
 
     def __floordiv__(self, other: object) -> Operand:
-        return operate("floordiv", self, other)
+        return operate(FLOORDIV, self, other)
 
     def __rfloordiv__(self, other: object) -> Operand:
-        return operate("floordiv", other, self)
+        return operate(FLOORDIV, other, self)
 
     def __mod__(self, other: object) -> Operand:
-        return operate("mod", self, other)
+        return operate(MOD, self, other)
 
     def __rmod__(self, other: object) -> Operand:
-        return operate("mod", other, self)
+        return operate(MOD, other, self)
 
     def __pow__(self, other: object) -> Operand:
-        return operate("pow", self, other)
+        return operate(POW, self, other)
 
     def __rpow__(self, other: object) -> Operand:
-        return operate("pow", other, self)
+        return operate(POW, other, self)
 
     def __lshift__(self, other: object) -> Operand:
-        return operate("shl", self, other)
+        return operate(SHL, self, other)
 
     def __rlshift__(self, other: object) -> Operand:
-        return operate("shl", other, self)
+        return operate(SHL, other, self)
 
     def __rshift__(self, other: object) -> Operand:
-        return operate("shr", self, other)
+        return operate(SHR, self, other)
 
     def __rrshift__(self, other: object) -> Operand:
-        return operate("shr", other, self)
+        return operate(SHR, other, self)
 
     def __and__(self, other: object) -> Operand:
-        return operate("and", self, other)
+        return operate(AND, self, other)
 
     def __rand__(self, other: object) -> Operand:
-        return operate("and", other, self)
+        return operate(AND, other, self)
 
     def __or__(self, other: object) -> Operand:
-        return operate("or", self, other)
+        return operate(OR, self, other)
 
     def __ror__(self, other: object) -> Operand:
-        return operate("or", other, self)
+        return operate(OR, other, self)
 
     def __xor__(self, other: object) -> Operand:
-        return operate("xor", self, other)
+        return operate(XOR, self, other)
 
     def __rxor__(self, other: object) -> Operand:
-        return operate("xor", other, self)
+        return operate(XOR, other, self)
 
     def __eq__(self, other: object) -> Operand:
-        return operate("eq", self, other)
+        return operate(EQ, self, other)
 
     def __ne__(self, other: object) -> Operand:
-        return operate("ne", self, other)
+        return operate(NE, self, other)
 
     def __lt__(self, other: object) -> Operand:
-        return operate("lt", self, other)
+        return operate(LT, self, other)
 
     def __le__(self, other: object) -> Operand:
-        return operate("le", self, other)
+        return operate(LE, self, other)
 
     def __gt__(self, other: object) -> Operand:
-        return operate("gt", self, other)
+        return operate(GT, self, other)
 
     def __ge__(self, other: object) -> Operand:
-        return operate("ge", self, other)
+        return operate(GE, self, other)
 
     def __neg__(self) -> Operand:
-        return operate("neg", self)
+        return operate(NEG, self)
 
     def __pos__(self) -> Operand:
-        return operate("pos", self)
+        return operate(POS, self)
 
     def __invert__(self) -> Operand:
-        return operate("not", self)
+        return operate(NOT, self)
 
     def __abs__(self) -> Operand:
-        return elementwise("abs", self)
+        return elementwise(ABS, self)
 
     def __matmul__(self, other: object) -> Operand:
         return matmul(self, other)

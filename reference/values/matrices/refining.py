@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...ir.scalar_ops import DIV, LE, LT
 from ...ir.types import by_name
 from ..functions import bit_cast, operate, select
 from ..kinds import Operand
@@ -73,7 +74,7 @@ def quotient(a: Complex, b: Complex) -> Complex:
     """a / b."""
     re, im = product(a, conjugate(b))
     square = square_of(b)
-    return operate("div", re, square), operate("div", im, square)
+    return operate(DIV, re, square), operate(DIV, im, square)
 
 
 def total(numbers: list[Complex]) -> Complex:
@@ -126,7 +127,7 @@ def _closeness(values: list[Complex], epsilon: float) -> Operand:
     largest = square_of(values[0])
     for value in values[1:]:
         square = square_of(value)
-        largest = select(operate("lt", largest, square), square, largest)
+        largest = select(operate(LT, largest, square), square, largest)
     return constant(largest) * (epsilon * epsilon)
 
 
@@ -135,7 +136,7 @@ def _mixing(change: Complex, values: list[Complex], j: int, k: int, close: Opera
     if j == k:
         return None
     gap = difference(values[k], values[j])
-    equal = operate("le", square_of(gap), close)
+    equal = operate(LE, square_of(gap), close)
     re, im = quotient(change, (select(equal, 1.0, gap[0]), select(equal, 0.0, gap[1])))
     return select(equal, 0.0, re), select(equal, 0.0, im)
 

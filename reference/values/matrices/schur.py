@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...ir.scalar_ops import ADD, DIV, EQ, LE, LT, MUL, NEG, SUB
 from ..elements import Elements
 from ..func import pyfunc
 from ..functions import abs_, cast, operate, select, sqrt
@@ -42,7 +43,7 @@ def real_schur(rows: Rows) -> tuple[Rows, Rows, Operand]:
     size = len(rows)
     table, turns = (_flat(part) for part in _hessenberg(rows))
     settled, turned, last = _iterate(table, turns, size - 1, STEPS_PER_ROW * size)
-    return _rows(settled, size), _rows(turned, size), operate("le", last, 1)
+    return _rows(settled, size), _rows(turned, size), operate(LE, last, 1)
 
 
 def _flat(rows: Rows) -> Operand:
@@ -72,28 +73,28 @@ def _reflection(vector: list[Operand]) -> tuple[list[Operand], Operand]:
     largest = abs_(vector[0])
     rest = abs_(vector[1])
     for e in vector[2:]:
-        rest = operate("add", rest, abs_(e))
-    aligned = operate("eq", rest, 0)
-    scale = select(aligned, 1.0, operate("add", largest, rest))
-    x, *others = (operate("div", e, scale) for e in vector)
+        rest = operate(ADD, rest, abs_(e))
+    aligned = operate(EQ, rest, 0)
+    scale = select(aligned, 1.0, operate(ADD, largest, rest))
+    x, *others = (operate(DIV, e, scale) for e in vector)
     length = sqrt(dot_entries([x, *others], [x, *others]))
-    turned = select(operate("lt", x, 0), operate("neg", length), length)
-    head = operate("add", x, turned)
-    product = operate("mul", turned, head)
-    return [head, *others], operate("div", select(aligned, 0.0, 1.0), select(aligned, 1.0, product))
+    turned = select(operate(LT, x, 0), operate(NEG, length), length)
+    head = operate(ADD, x, turned)
+    product = operate(MUL, turned, head)
+    return [head, *others], operate(DIV, select(aligned, 0.0, 1.0), select(aligned, 1.0, product))
 
 
 def _reflect(table: Rows, turns: Rows, at: int, vector: list[Operand], factor: Operand) -> None:
     """Reflect rows and columns of the table, and columns of the turns, from `at` on."""
     size, lines = len(table), range(at, at + len(vector))
     for j in range(size):
-        along = operate("mul", factor, dot_entries(vector, [table[i][j] for i in lines]))
+        along = operate(MUL, factor, dot_entries(vector, [table[i][j] for i in lines]))
         for i, e in zip(lines, vector, strict=True):
-            table[i][j] = operate("sub", table[i][j], operate("mul", e, along))
+            table[i][j] = operate(SUB, table[i][j], operate(MUL, e, along))
     for row in (*table, *turns):
-        along = operate("mul", factor, dot_entries(vector, [row[i] for i in lines]))
+        along = operate(MUL, factor, dot_entries(vector, [row[i] for i in lines]))
         for i, e in zip(lines, vector, strict=True):
-            row[i] = operate("sub", row[i], operate("mul", e, along))
+            row[i] = operate(SUB, row[i], operate(MUL, e, along))
 
 
 @pyfunc
@@ -115,7 +116,7 @@ def _step(settled: Operand, turned: Operand, last: Operand, stuck: Operand) -> t
     table, turns = _rows(settled, size), _rows(turned, size)
     _clear_negligible(table)
     first = _window(table, last)
-    going = operate("lt", first + 1, last)
+    going = operate(LT, first + 1, last)
     trace, product = _shifts(table, last, stuck)
     for k in range(size - 1):
         starts = first == k
@@ -132,11 +133,11 @@ def _clear_negligible(table: Rows) -> None:
     """Set elements below the diagonal to 0 that would not change the sum of their neighbours' magnitudes."""
     norm = abs_(table[0][0])
     for e in [e for row in table for e in row][1:]:
-        norm = operate("add", norm, abs_(e))
+        norm = operate(ADD, norm, abs_(e))
     for k in range(1, len(table)):
-        around = operate("add", abs_(table[k - 1][k - 1]), abs_(table[k][k]))
-        around = select(operate("eq", around, 0), norm, around)
-        small = operate("eq", operate("add", around, abs_(table[k][k - 1])), around)
+        around = operate(ADD, abs_(table[k - 1][k - 1]), abs_(table[k][k]))
+        around = select(operate(EQ, around, 0), norm, around)
+        small = operate(EQ, operate(ADD, around, abs_(table[k][k - 1])), around)
         table[k][k - 1] = select(small, 0.0, table[k][k - 1])
 
 
@@ -144,7 +145,7 @@ def _window(table: Rows, last: Operand) -> Operand:
     """The first row of the block that ends in row `last`."""
     first: Operand = 0
     for k in range(1, len(table)):
-        first = select((last >= k) & operate("eq", table[k][k - 1], 0), k, first)
+        first = select((last >= k) & operate(EQ, table[k][k - 1], 0), k, first)
     return first
 
 

@@ -85,8 +85,8 @@ class StructType:
             raise AdstackTypeError(f"members {', '.join(missing)} of {self!r} are missing")
         return self(**members)
 
-    def _refuse_unknown(self, given: dict[str, Operand]) -> None:
-        unknown = [k for k in given if k not in self.members]
+    def _refuse_unknown(self, members: dict[str, Operand]) -> None:
+        unknown = [k for k in members if k not in self.members]
         if unknown:
             raise AdstackTypeError(f"{self!r} has no member '{unknown[0]}'", do=f"members: {', '.join(self.members)}")
 

@@ -25,11 +25,11 @@ def main(records: Sequence[Path], results: Path) -> None:
     A record must tell its commit, which this clone has, and its machine. Figures that are there of the same commit and
     machine stay, where the record has no others.
     """
-    known = catalogue()
+    benchmarks = catalogue()
     for file in records:
         for part in of_record(json.loads(file.read_text("utf-8"))):
             machine = Machine.of(part.about, part.gpu)
-            path = write(results, machine, committed(part.commit), known, part.figures, part.variables)
+            path = write(results, machine, committed(part.commit), benchmarks, part.figures, part.variables)
             click.echo(f"{file.name}: {sum(map(len, part.figures.values()))} figures into {path.relative_to(results)}")
 
 

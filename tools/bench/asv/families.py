@@ -35,10 +35,10 @@ Method: TypeAlias = Callable[..., Any]
 """Of a benchmark: what it takes, its setting says, and its kind what it gives."""
 
 
-def chosen(patterns: Sequence[str], known: Mapping[str, Benchmark]) -> list[Benchmark]:
+def chosen(patterns: Sequence[str], benchmarks: Mapping[str, Benchmark]) -> list[Benchmark]:
     """The benchmarks with these names or patterns that have a backend as parameter; the others say nothing of one."""
-    names = [name for name, one in known.items() if "backend" in one.names]
-    return [known[name] for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+    names = [name for name, one in benchmarks.items() if "backend" in one.names]
+    return [benchmarks[name] for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
 
 
 def measured(benchmarks: Sequence[Benchmark], arches: Sequence[str], note: Note) -> Iterator[Figures]:

@@ -48,9 +48,9 @@ class Asv:
             The file of the figures; the folder if there are none.
         """
         identity = Machine.of(machine(), _gpu(arches), self.machine, memory())
-        known, path = catalogue(), self.folder
+        benchmarks, path = catalogue(), self.folder
         for figures in chain(map(of_run, runs), measured(self.families, arches, note)):
-            path = write(self.folder, identity, self.commit, known, figures)
+            path = write(self.folder, identity, self.commit, benchmarks, figures)
         return path
 
 
@@ -108,7 +108,7 @@ def asv_of(asv_folder: Path | None, families: str, machine: str, commit: str, co
     if patterns and not wanted:
         raise click.UsageError(f"no benchmark with a backend is called {families}")
     try:
-        known = told(commit, commit_date) if commit or commit_date else _here()
+        of_commit = told(commit, commit_date) if commit or commit_date else _here()
     except (LookupError, ValueError) as error:
         raise click.UsageError(f"{error}: --commit HASH --commit-date DATE") from error
-    return Asv(asv_folder, known, machine, wanted)
+    return Asv(asv_folder, of_commit, machine, wanted)

@@ -121,7 +121,7 @@ def write(
     folder: Path,
     machine: Machine,
     commit: Commit,
-    known: Mapping[str, Benchmark],
+    benchmarks: Mapping[str, Benchmark],
     figures: Figures,
     variables: Mapping[str, str] | None = None,
 ) -> Path:
@@ -131,7 +131,7 @@ def write(
         folder: of asv's results.
         machine: whose folder in that one they come to.
         commit: what was measured.
-        known: the benchmarks' parameters and versions, by name.
+        benchmarks: the benchmarks' parameters and versions, by name.
         figures: an unknown name, or a setting that a benchmark does not have, is a KeyError.
         variables: of the environment, with which all was measured: asv draws lines of their own for them.
 
@@ -141,16 +141,18 @@ def write(
     place = folder / machine.name
     place.mkdir(parents=True, exist_ok=True)
     _store(place / "machine.json", {**machine.record(), "version": 1})
-    given = variables or {}
+    settings = variables or {}
     python = f"py{machine.python}" if machine.python else ""
-    environment = "-".join(filter(None, ["adstack-bench", python, *(name + given[name] for name in sorted(given))]))
+    environment = "-".join(
+        filter(None, ["adstack-bench", python, *(name + settings[name] for name in sorted(settings))])
+    )
     path = place / f"{commit.hash[:8]}-{environment}.json"
     there = path.exists()
-    run = json.loads(path.read_text("utf-8")) if there else _empty(machine, commit, environment, given)
+    run = json.loads(path.read_text("utf-8")) if there else _empty(machine, commit, environment, settings)
     for name, points in figures.items():
         if not points:
             continue
-        run["results"][name] = _columns(known[name], run["results"].get(name), points)
+        run["results"][name] = _columns(benchmarks[name], run["results"].get(name), points)
     _store(path, run)
     return path
 

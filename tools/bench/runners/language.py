@@ -254,9 +254,9 @@ class Iteration:
 class UserGradient:
     """The gradient of a user's kernel, of which there has been a call."""
 
-    def __init__(self, kernel: Any, given: tuple[Any, ...]) -> None:
-        self.gradient, self.given = kernel.grad, given
-        kernel(*given)
+    def __init__(self, kernel: Any, args: tuple[Any, ...]) -> None:
+        self.gradient, self.given = kernel.grad, args
+        kernel(*args)
 
     def __call__(self) -> None:
         self.gradient(*self.given)
@@ -339,10 +339,10 @@ class Runner:
     def __init__(self, module: str, arch: str) -> None:
         self.name, self.arch = module, arch
         self.qd = importlib.import_module(module)
-        self.ready: dict[str, Work] = {}
-        self.calls: dict[str, int] = {}
+        self.ready, self.calls = dict[str, Work](), dict[str, int]()
 
     def answer(self, request: Record) -> Record:
+        """The reply to a request: its row is prepared the first time, then measured as the request's kind says."""
         row = request["row"]
         if row == "about":
             return self.about()
@@ -355,8 +355,7 @@ class Runner:
             self.calls[row] = request["calls"] or (1 if cold else enough(self.ready[row], self.qd.sync))
             if not cold:
                 timed(self.ready[row], self.qd.sync, self.calls[row])
-        work = self.ready[row]
-        times = timed(work, self.qd.sync, self.calls[row])
+        times = timed(work := self.ready[row], self.qd.sync, self.calls[row])
         return {**times, "outcome": work.outcome()} if cold and isinstance(work, (Iteration, UserGradient)) else times
 
     def start(self, cache: str) -> None:
@@ -366,6 +365,7 @@ class Runner:
         self.qd.init = lambda arch=None, **options: init(**{**options, **own})
 
     def about(self) -> Record:
+        """Which implementation this is: its name, its version and Python's."""
         version = self.qd.__version__
         text = version if isinstance(version, str) else ".".join(map(str, version))
         return {"name": self.name, "version": text, "python": platform.python_version()}

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adstack.backends.shared.extents import RULES, Extent, Step
+from adstack.backends.shared.extents import READ, RULES, Extent, Step
 from adstack.backends.shared.jit import runtime_library
 from adstack.backends.vulkan.driver.pipeline import Pipeline
 from adstack.backends.vulkan.hostcode.counting import COUNT, Counted
+from adstack.ir.scalar_ops import CAST, CONST
 from adstack.ir.types import DType, i8, i16, i32, i64, u8, u16, u32
 
 TYPES: tuple[DType, ...] = (i8, u8, i16, u16, i32, u32, i64)
@@ -37,14 +38,14 @@ def number(draw: random.Random, dtype: DType) -> int:
 
 def extent_of(draw: random.Random) -> Extent:
     """Of a task with some header."""
-    steps = [Step("read", dtype, (), k) for k, dtype in enumerate(TYPES)]
-    steps += [Step("read", i64, (), ("x", 0)), Step("read", i32, (), ("x", 1))]
+    steps = [Step(READ, dtype, (), k) for k, dtype in enumerate(TYPES)]
+    steps += [Step(READ, i64, (), ("x", 0)), Step(READ, i32, (), ("x", 1))]
     for dtype in TYPES:
-        steps.append(Step("const", dtype, (), number(draw, dtype)))
+        steps.append(Step(CONST, dtype, (), number(draw, dtype)))
     for _ in range(draw.randint(0, 12)):
         rule, dtype = draw.choice(list(RULES)), draw.choice(TYPES)
-        fitting = [k for k, step in enumerate(steps) if rule == "cast" or step.dtype is dtype]
-        steps.append(Step(rule, dtype, tuple(draw.choices(fitting, k=1 if rule == "cast" else 2))))
+        fitting = [k for k, step in enumerate(steps) if rule is CAST or step.dtype is dtype]
+        steps.append(Step(rule, dtype, tuple(draw.choices(fitting, k=1 if rule is CAST else 2))))
     return Extent(None, tuple(steps), tuple(draw.choices(range(len(steps)), k=2 * draw.randint(1, 3))))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from roundings_kit import bound_of
 
+from adstack.ir.scalar_ops import SELECT, SQRT
 from adstack.values.matrices.matrix import Matrix, Vector, polar_decompose, svd, sym_eig
 
 
@@ -21,12 +22,12 @@ class Dual:
     def __init__(self, value, slope=0.0):
         self.value, self.slope = value, slope
 
-    def __adstack_emit__(self, name, args, /):
-        if name == "select":
+    def __adstack_emit__(self, row, args, /):
+        if row is SELECT:
             condition, a, b = args
             return dual(a if condition else b)
         (x,) = args
-        assert name == "sqrt"
+        assert row is SQRT
         root = math.sqrt(x.value)
         return Dual(root, x.slope / (2 * root) if root else math.inf * x.slope)
 
