@@ -139,10 +139,10 @@ def room_for_text(text: str, what: str = "compiling a kernel") -> None:
 
 
 def module_of(text: str) -> llvm.ModuleRef:
-    """A module, parsed, in a context of its own: what LLVM makes for it, constants and types, would stay in the process's.
+    """A module, parsed, in a context of its own: what LLVM makes for it would otherwise stay in the process's.
 
-    Disposing of a module whose context is gone ends the process, and the garbage collector disposes of both in any order
-    where a cycle has led to them. The finalizer's reference keeps a context out of what is collected with its module.
+    Disposing of a module whose context is gone ends the process, and the garbage collector disposes of both in any
+    order where a cycle has led to them. The finalizer's reference keeps the context out of what is collected then.
     """
     context = llvm.create_context()
     module = llvm.parse_assembly(text, context=context)
