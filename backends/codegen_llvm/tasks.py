@@ -104,8 +104,7 @@ def emit_program(
     module = Module(target.head, target.space, unoptimised=target.unoptimised)
     context, kept_sites, rows = Context.of(program), [] if sites is None else sites, {} if framed else table(program)
     symbols, analyses = [f"task{number}" for number in range(len(program.tasks))], analyses or Analyses()
-    out = Emitted("", context, kept_sites, list(lanes), symbols, rows)
-    section = 0
+    out, section = Emitted("", context, kept_sites, list(lanes), symbols, rows), 0
     for number, (task, symbol) in enumerate(zip(program.tasks, symbols, strict=True)):
         emitter = _TaskEmitter(module, out, task, symbol, debug, target, analyses)
         emitter.words, emitter.framed, emitter.in_bounds = out.rows.get(number), framed.get(number), in_bounds

@@ -150,11 +150,11 @@ class Terms:
         return f"qd.sin({self._local(scope)})" if kind < 3 else self._constant(scope)
 
     def _function(self, scope: Scope, depth: int) -> str:
-        name = self.pick("sin", "cos", "tanh", "exp", "sqrt")
-        self.uses(f"function {name}")
+        function = f"qd.{self.pick('sin', 'cos', 'tanh', 'exp', 'sqrt')}"
+        self.uses(f"function {function.removeprefix('qd.')}")
         inner = self.real(scope, depth + 1)
-        arguments = {"exp": f"qd.sin({inner})", "sqrt": f"qd.abs({inner}) + 1.0"}
-        return f"qd.{name}({arguments.get(name, inner)})"
+        arguments = {"qd.exp": f"qd.sin({inner})", "qd.sqrt": f"qd.abs({inner}) + 1.0"}
+        return f"{function}({arguments.get(function, inner)})"
 
     def _edge(self, scope: Scope, depth: int) -> str:
         kind = self.pick("max", "min", "select", "abs")
