@@ -45,8 +45,12 @@ Offset = tuple[int, ...]
 Key = tuple[tuple[Value | None, int], ...]
 """Subscripts, as values and numbers; indices of the loop without their numbers."""
 
-DEAREST: Final = 3.0
-"""How many times the work of the loop gathering may be."""
+DEAREST: Final = 2.0
+"""How many times the work of the loop gathering may be.
+
+On an H100 a stencil of five points (1.4 times) takes 0.6 of the time that its atomics take, eight springs (2.1 times)
+1.3 of it.
+"""
 
 ALWAYS: Final = 100.0
 """The same where one thread would run the loop otherwise: a bound on how much code it becomes."""
