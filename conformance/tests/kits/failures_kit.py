@@ -34,7 +34,7 @@ def into_llvm(frame: Any, event: str, _: Any) -> bool:
 
 def into_the_system(frame: Any, event: str, called: Any) -> bool:
     """Whether adstack asks the system for something, or lets Python's library do so."""
-    if event != "c_call" or called.__name__ not in _FILES:
+    if event != "c_call" or called.__name__ not in _FILES or isinstance(called.__self__, str):
         return False
     while frame is not None and not frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back

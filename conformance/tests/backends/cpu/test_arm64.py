@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from suites import without_bounds
 
 import adstack as qd
-from adstack.backends.cpu import passes
 from adstack.backends.cpu.codegen import emit_module
+from adstack.backends.cpu.passes import passes
 from adstack.backends.cpu.runtime import CpuBackend
 from adstack.backends.cpu.threads import ir as pool_ir
 from adstack.backends.hostcall import ir as native_ir
+from adstack.backends.shared.compiler import Recipe, Target, code
 from adstack.conformance.harness import execute
 from adstack.conformance.harness.loading import CASES, Entry, collect
 
@@ -30,19 +30,9 @@ TRIPLES = {
 }
 
 
-def machine_of(system: str = "linux"):
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple(TRIPLES[system]).create_target_machine(opt=1)
-
-
 def assembly_of(text: str, system: str = "linux") -> str:
-    machine = machine_of(system)
-    module = llvm.parse_assembly(text)
-    module.triple = TRIPLES[system]
-    module.verify()
-    passes.run_passes(module, machine)
-    return machine.emit_assembly(module)
+    target = Target(TRIPLES[system], level=1)
+    return code(text, Recipe(target, passes(len(text)), assembly=True)).decode()
 
 
 @pytest.mark.parametrize("system", TRIPLES)

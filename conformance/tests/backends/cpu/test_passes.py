@@ -49,9 +49,9 @@ def test_the_passes_inline_clean_up_and_drop_what_nobody_calls():
 def _program() -> Program:
     kernel = parse_ir(
         """kernel @k() {
-          place @x : f32[1024] field
+          place @x : f32[1000] field
           %lo = const 0 : i32
-          %hi = const 1024 : i32
+          %hi = const 1000 : i32
           parallel_for (%i = %lo to %hi) {
             %v = load @x[%i]
             %s = sin %v

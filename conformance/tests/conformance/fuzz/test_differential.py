@@ -5,7 +5,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import mistaken
 import pytest
 
 from adstack import inspection
@@ -20,7 +19,8 @@ from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.station import Settings
 from adstack.conformance.subjects.backends import backend_subject
 
-KITS = Path(mistaken.__file__).parent
+KITS = Path(__file__).parents[2] / "kits"
+"""Where the subject is whose import changes a derivative: it is never imported here."""
 RESULTS = Path(differential.__file__).parents[2] / "results" / "peers" / "fuzz"
 START = "from adstack.conformance.harness.worker import main; main(*sys.argv[1:])"
 
