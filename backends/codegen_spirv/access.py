@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from adstack.ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, SHAPE, STORE
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, i64
+from adstack.ir.types import ArrayType, DType, i32, i64
 
 from .assembly.code import Num
 from .assembly.opcodes import Op as Spv
@@ -27,12 +28,23 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Addr
         place: the memory.
         indices: one value per axis, of any integer type; without any, the address of the first element.
     """
+    counts = _counts(place)
     offset: Num | None = None
     for axis, value in enumerate(indices):
-        index = e.index(value)
-        offset = index if offset is None else offset * e.extent(place, axis) + index
+        index = e.get(value).resize(counts)
+        offset = index if offset is None else offset * e.extent(place, axis).resize(counts) + index
     base = e.frame.pointers[place.name]
     return base if offset is None else base.elements(offset, place.dtype.size)
+
+
+def _counts(place: Place) -> DType:
+    """The type in which elements of a place are counted.
+
+    i32 where each has a number in it: devices have no multiplication of 64 bits, but one that adds a product of 32 bits
+    to an address.
+    """
+    extents = [extent for extent in place.shape if extent is not None]
+    return i32 if len(extents) == place.rank and math.prod(extents) <= i32.max else i64
 
 
 @handles(SHAPE)

@@ -27,18 +27,20 @@ OVERFLOW_WORDS: Final = 3
 """Of the record of overflows: a site, a capacity, a depth."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class DeviceArray:
     """Memory of the device: `shape` elements in C order.
 
     Attributes:
         owner: whose memory it is, if it is somebody else's.
+        is_exposed: whether somebody else may know the address.
     """
 
     address: int
     dtype: DType
     shape: tuple[int, ...]
     owner: object = None
+    is_exposed: bool = False
 
     @property
     def count(self) -> int:

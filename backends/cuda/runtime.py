@@ -32,12 +32,13 @@ from . import capability
 from .building import adds_floats, build
 from .codegen import UNREADY, emit_module
 from .driver import Driver
-from .driver_error import DriverError, failure
+from .driver_error import OUT_OF_MEMORY, DriverError, failure
 from .executable import Executable, listing
 from .graphs import Graph, Recording
 from .layout import DeviceArray
 from .overlap import can_overlap
 from .sequences import Queue
+from .spare import Spare
 
 __all__ = ["CudaBackend", "device_names", "open_device", "probe"]
 
@@ -78,6 +79,7 @@ class CudaBackend(Served[Executable]):
         self._recording: Recording | None = None
         self._outside = Outside()
         self.heap = Heap(self._take, driver.free)
+        self._spare = Spare(driver.free)
 
     @property
     def launches(self) -> int:
@@ -106,7 +108,7 @@ class CudaBackend(Served[Executable]):
     def _take(self, size: int) -> int:
         """Memory for adstacks, as it is."""
         try:
-            return self.driver.allocate(size, zeroed=False)
+            return self._from_driver(size, zeroed=False)
         except DriverError as error:
             raise failure(error, f"{size} bytes of adstacks", self._memory_use()) from error
 
@@ -282,6 +284,7 @@ class CudaBackend(Served[Executable]):
 
     def address(self, storage: DeviceArray) -> int:
         """See `Backend.address`."""
+        storage.is_exposed = True
         return storage.address
 
     def synchronize(self) -> None:
@@ -313,7 +316,23 @@ class CudaBackend(Served[Executable]):
         array = DeviceArray(0, dtype, shape)
         with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)") as driver:
             self.leftovers.sweep()
-            return DeviceArray(driver.allocate(array.size), dtype, shape)
+            address = self._spare.take(array.size)
+            if address is None:
+                array.address = self._from_driver(array.size)
+            else:
+                array.address = address
+                driver.zero(address, array.size)
+            return array
+
+    def _from_driver(self, size: int, *, zeroed: bool = True) -> int:
+        """Memory of the driver's; where it has no more, what is kept is given back first."""
+        try:
+            return self.driver.allocate(size, zeroed=zeroed)
+        except DriverError as error:
+            if error.code != OUT_OF_MEMORY:
+                raise
+            self._spare.drop()
+            return self.driver.allocate(size, zeroed=zeroed)
 
     def adopt(self, array: Array) -> None:
         """See `Backend.adopt`: None, as the device does not address memory of the host."""
@@ -324,11 +343,12 @@ class CudaBackend(Served[Executable]):
     def free(self, storage: DeviceArray) -> None:
         """See `Backend.free`."""
         if not self._lost:
-            self._turn.give_back(lambda: self._free(storage.address))
+            self._turn.give_back(lambda: self._free(storage))
 
-    def _free(self, address: int) -> None:
+    def _free(self, storage: DeviceArray) -> None:
         with self._doing("giving back memory") as driver:
-            driver.free(address)
+            if storage.is_exposed or not self._spare.keep(storage.address, storage.size):
+                driver.free(storage.address)
 
     def abandon(self, storage: DeviceArray) -> None:
         """See `Reclaiming.abandon`. The driver waits for what may use the memory."""
@@ -352,6 +372,7 @@ class CudaBackend(Served[Executable]):
         with self._doing("giving back memory"):
             self.heap.drop()
             self.leftovers.sweep()
+            self._spare.drop()
 
     def host_view(self, storage: DeviceArray) -> None:
         """See `Backend.host_view`: None, as the host does not address memory of the device."""
