@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import click
@@ -107,7 +108,7 @@ def main(
         work = list(missing(chosen, kinds, scale, into))
         if again:
             work = [(name, by_name(fmt)) for fmt, name in itertools.product(kinds, chosen)]
-        with ProcessPoolExecutor(jobs) as pool:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
             futures = [pool.submit(run, name, dtype, scale, into) for name, dtype in work]
             for done, future in enumerate(futures, 1):
                 r = future.result()
