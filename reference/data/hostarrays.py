@@ -194,13 +194,30 @@ class HostArray(ABC):
             linked.wrote(self, ..., written)
 
     def copy_from(self, other: HostArray) -> None:
-        """Replace all elements by those of a field or ndarray of the same shape; AdstackRuntimeTypeError for others."""
+        """Replace all elements by those of a field or ndarray of the same shape; AdstackRuntimeTypeError for others.
+
+        Under a Tape and in forward mode derivatives are those of the elements that are copied.
+        """
         if not isinstance(other, HostArray):
             raise AdstackRuntimeTypeError(
                 f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
             )
-        if not self._copied(other):
+        if RECORDERS and linked.is_linking() and self._has_derivatives() and other._has_derivatives():
+            contents = np.asarray(other.contents())
+            self._replace(hostvalues.bulk(self, contents), other._linked(contents.shape), activation.replace)
+        elif not self._copied(other):
             self.from_numpy(other.contents())
+
+    def _has_derivatives(self) -> bool:
+        """Whether elements have gradients or duals."""
+        return any(beside is not None and beside.is_placed for beside in (self.grad, self.dual))
+
+    def _linked(self, shape: tuple[int, ...]) -> list[Any]:
+        """All elements, as nested lists of numbers that know where they were."""
+        numbers = np.empty(shape, object)
+        for position in np.ndindex(shape):
+            numbers[position] = self.number_at(position)
+        return [numbers.tolist()]
 
     def _copied(self, other: HostArray) -> bool:
         """Let the device copy, if it can."""

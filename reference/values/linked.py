@@ -19,7 +19,7 @@ from ..runtime.threads.recording import in_charge
 from .kinds import Operand
 from .slopes import slopes
 
-__all__ = ["Chain", "Linked", "Links", "links_in", "read", "tracked", "wrote"]
+__all__ = ["Chain", "Linked", "Links", "is_linking", "links_in", "read", "tracked", "wrote"]
 Value: TypeAlias = Any
 """A number, linked or not, or what consists of them: a vector, a matrix, a nested list."""
 
@@ -215,10 +215,15 @@ def tracked(row: OpDef, function: Callable[..., object]) -> Callable[..., Value]
 # ---- reads and writes of memory
 
 
+def is_linking() -> bool:
+    """Whether what the host reads in this thread is linked to where it was."""
+    return hasattr(in_charge(), "host_read")
+
+
 def read(array: object, position: tuple[int, ...], value: object) -> Operand:
     """What the host has read at a position of an array's buffer; linked to that element while a recorder listens."""
     recorder: Any = in_charge()
-    if not isinstance(value, float) or not hasattr(recorder, "host_read"):
+    if not isinstance(value, float) or not is_linking():
         return value
     return recorder.host_read(array, position, value)
 

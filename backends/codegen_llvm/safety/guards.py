@@ -56,9 +56,8 @@ def guarded(e: RegionEmitter, op: Op, access: Access, *, by_mask: bool = False) 
 def _inside(e: RegionEmitter, op: Op, bad: str, running: str) -> str:
     """The mask of the running lanes that are in bounds: a branch that is hardly ever taken removes the others."""
     some, fail, after = e.within(e.flip(bad)), e.label("outside"), e.label("guarded")
-    failing = e.any(running)
-    if e.mask is None:  # compared once, the other way round
-        failing = e.w.let(f"icmp ne i{e.lanes} {_word(e, some)}, -1")
+    # without a mask compared once, the other way round
+    failing = e.w.let(f"icmp ne i{e.lanes} {_word(e, some)}, -1") if e.mask is None else e.any(running)
     e.split(failing, fail, after, unlikely=True)
     e.enter(fail)
     _report(e, op, running if e.mask is not None else e.flip(some), e.lanes)

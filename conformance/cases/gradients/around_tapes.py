@@ -1,7 +1,7 @@
 """What stands around the launches of a Tape: gradients outside of it, and what the host writes between its calls."""
 
 from adstack.conformance.case import Raises, Run, case
-from adstack.conformance.gradients import real
+from adstack.conformance.gradients import EXACT, agrees, real
 
 PLAIN = {"dtypes": ["f64"], "options": {"default_fp": "dtype"}}
 X = [0.5, 1.0, -0.25, 2.0]
@@ -210,3 +210,39 @@ def launches_outside_a_tape_after_one_of_it(qd, dtype):
             assert x.grad.to_numpy().tolist() == [2 * s * v for v in X]
 
     return Run(program, given={x: X})
+
+
+@case(rules=["grad.linked", "grad.forward"], params={"kind": ["field", "offset", "vectors"]}, **EXACT)
+def elements_are_copied_by_the_host(qd, dtype, kind):
+    """`copy_from()` between launches: derivatives are those of the elements that are copied, as they were then."""
+    x, y, loss = real(qd, dtype, 4), real(qd, dtype, 4), real(qd, dtype)
+    if kind == "offset":
+        y = qd.field(dtype, 4, offset=-2, needs_grad=True, needs_dual=True)
+    if kind == "vectors":
+        x, y = (qd.Vector.field(2, dtype, shape=2, needs_grad=True, needs_dual=True) for _ in range(2))
+
+    @qd.kernel
+    def square(values: qd.template()):
+        for i in values:
+            values[i] *= values[i]
+
+    @qd.kernel
+    def total(values: qd.template()):
+        for i in values:
+            loss[None] += qd.Vector([values[i]]).sum() if qd.static(kind != "vectors") else values[i].sum()
+
+    def program():
+        square(x)
+        y.copy_from(x)
+        square(y)
+        total(y)
+        y.copy_from(x)
+        y.copy_from(y)
+        total(y)
+
+    def plain(x):
+        numbers = [a for row in x for a in row] if kind == "vectors" else x
+        return sum(a * a + a * a * a * a for a in numbers)
+
+    given = [X[:2], X[2:]] if kind == "vectors" else X
+    return agrees(program, plain, {x: given}, [loss], loss=loss)

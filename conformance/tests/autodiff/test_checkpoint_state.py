@@ -165,6 +165,60 @@ def test_a_snapshot_holds_no_elements_that_other_threads_store(
         keeps_everything(kernel, ["t"])
 
 
+FLAT = """
+%0 = const 0 : i32
+%one = const 1 : i32
+%three = const 3 : i32
+%four = const 4 : i32
+%end = const END : i32
+%n = load @n[]
+parallel_for (%i = %0 to %end) {
+  %x = load @x[]
+  %mine = mul %i, %four
+  %behind = add %mine, %four
+  %last = for %k = %0 to %n carry (%a = %x) {
+    %some = mod %k, %three
+    %where = add %mine, %some
+    %next_where = add %where, %one
+    %r = load @t[%where]
+    %next = mul %a, %r
+    store @t[%next_where], %next
+    yield %next
+  }
+  store @t[LATER], %last
+  yield
+}
+return
+"""
+
+
+@pytest.mark.parametrize(
+    ("elements", "trips", "end", "later", "apart"),
+    [
+        (12, 9, 3, "%mine", True),
+        (11, 2, 3, "%mine", True),  # the last thread's window ends outside of the place
+        (12, 9, 3, "%behind", False),
+        (12, 9, 3, "%i", False),
+        (12, 9, 3, "%0", False),
+        (12, 9, 1000000000, "%mine", False),  # four times that wraps around
+    ],
+)
+def test_a_snapshot_holds_the_part_of_a_flat_place_that_a_thread_has_for_itself(
+    elements: int, trips: int, end: int, later: str, apart: bool
+) -> None:
+    text = FLAT.replace("LATER", later).replace("END", str(end))
+    kernel = kernel_of(wrap(text, ROWS.replace("SHAPE", str(elements))))
+    if not apart:
+        with pytest.raises(AdstackDataAccessError, match="undo what other threads"):
+            plan_checkpoints(kernel, places(kernel), ["t"])
+        return
+    (plan,) = plan_checkpoints(kernel, places(kernel), ["t"]).loops
+    assert plan.state == {8: 1, 4: 5}
+    programs = [lower(reverse(kernel, places(kernel), ["t"], checkpoints=c)) for c in (None, *SCHEMES)]
+    plain, *parts = (gradients(program, buffers(kernel, [trips])) for program in programs)
+    assert parts == [plain] * len(SCHEMES)
+
+
 def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> None:
     kernel = loop("%next = mul %a, %x", "store @s[], %last")
     assert reverse(kernel, places(kernel), ["s"], checkpoints=Checkpoints(2, 2)).body.ops

@@ -276,7 +276,23 @@ def recorded(limit: int, make: Callable[..., Any]) -> tuple[Array, int]:
     return x.grad.to_numpy(), qd.stats()["checkpointed"] - before
 
 
-@pytest.mark.parametrize("make", [logging, repeating, stepping, reading, counting])
+def flat(x: Any, y: Any, z: Any) -> Any:
+    """A loop in a long loop that overwrites what it needs, in its thread's part of a flat field."""
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in range(2):
+            s = x[i]
+            for t in range(n // 3):
+                for _ in range(3):
+                    s = s + 0.01 * qd.sin(s)
+                z[i * 2 + t % 2] = z[i * 2 + t % 2] * 0.9 + s * z[i * 2 + 1 - t % 2]
+            y[None] += s + x[i + 2]
+
+    return k
+
+
+@pytest.mark.parametrize("make", [logging, repeating, stepping, reading, counting, flat])
 def test_loops_that_log_or_store_and_those_beside_them_are_checkpointed(make: Callable[..., Any]) -> None:
     plain, without = recorded(0, make)
     little, with_checkpoints = recorded(1024, make)
@@ -340,6 +356,42 @@ def test_an_error_says_why_a_loop_can_not_run_again_and_what_it_takes() -> None:
     assert re.search(r"raise ad_stack_heap_limit to \d+ or more", text)
 
 
+def beside(x: Any, y: Any, z: Any) -> Any:
+    """Nests: one that overwrites what other threads may touch, and one that can run again."""
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in range(2):
+            s = x[i]
+            for t in range(n // 50):
+                for _ in range(10):
+                    s = s + 0.01 * qd.sin(s)
+                z[(i * 2 + t) % 4] = z[(i * 2 + t) % 4] * 0.9 + s * z[(i * 2 + t + 1) % 4]
+            for _ in range(n // 50):
+                for _ in range(50):
+                    s = s + 0.01 * qd.sin(s)
+            y[None] += s + x[i + 2]
+
+    return k
+
+
+@pytest.mark.parametrize("make", [beside, stepping])
+def test_what_an_error_advises_is_the_least_that_does(make: Callable[..., Any]) -> None:
+    plain, _ = recorded(0, make)
+    assert np.all(plain != 0)
+    with pytest.raises(AdstackMemoryError) as caught:
+        recorded(4, make)
+    takes = re.search(r"of one thread of .* take (\d+) bytes", str(caught.value))
+    advice = re.search(r"raise ad_stack_heap_limit to (\d+) or more", str(caught.value))
+    assert takes is not None
+    assert advice is not None
+    advised = int(advice[1])
+    assert advised < int(takes[1])
+    assert recorded(advised, make)[0].tobytes() == plain.tobytes()
+    with pytest.raises(AdstackMemoryError, match=f"to {advised} or more"):
+        recorded(advised - 1, make)
+
+
 @pytest.mark.parametrize("arch", [qd.reference, qd.cpu])
 def test_an_error_says_what_is_there_at_once_at_least(arch: Any) -> None:
     qd.init(arch=arch, ad_stack_heap_limit=64, offline_cache=False)
@@ -362,7 +414,7 @@ def test_an_error_says_what_is_there_at_once_at_least(arch: Any) -> None:
     parts = re.findall(r"line \d+: a state of (\d+) bytes, (\d+) that a trip keeps", str(caught.value))
     assert total is not None
     assert [sum(map(int, part)) for part in parts] == [44, 80]  # nine values and a number; and what nine sines need
-    assert int(total[1]) == 124
+    assert int(total[1]) == (124 if arch is qd.reference else 128)  # a lane's rows have an even number of floats
 
 
 def test_an_error_says_that_a_launch_has_changed_memory_before() -> None:

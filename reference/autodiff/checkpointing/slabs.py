@@ -2,7 +2,7 @@
 
 Where a loop touches other elements from trip to trip, or touches one in some of its trips only, a snapshot holds every
 element that it may touch. To put them back must not undo what other threads have stored: all stores of the parallel
-iteration to the place go to indices that no other iteration has.
+iteration to the place go to indices that no other iteration has, `i` or `i * 4 + k % 4`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from math import prod
 from typing import Final
 
 from ...analysis.order import Order
+from ...analysis.windows import Window, window_of
 from ...ir.builder import Builder
 from ...ir.ops import PARALLEL_FOR, PLACE_WRITES
-from ...ir.scalar_ops import FLOORDIV, MOD
+from ...ir.scalar_ops import FLOORDIV, MAX, MIN, MOD
 from ...ir.structure import Op, Place, Region, Value
 from ...ir.types import i64, u1
 from ..emission.state import Names, counter
@@ -32,17 +33,21 @@ class Slab:
 
     Attributes:
         place: the place.
-        fixed: for each axis the index, as a value from around the loop and what is added to it; None for all indices.
+        fixed: for each axis the indices, next to a value from around the loop; None for all indices.
     """
 
     place: Place
-    fixed: tuple[tuple[Value, int] | None, ...]
+    fixed: tuple[Window | None, ...]
 
     @property
     def size(self) -> int:
         """How many elements it has."""
-        free = (extent for extent, at in zip(self.place.shape, self.fixed, strict=True) if at is None)
-        return prod(extent for extent in free if extent is not None)
+        return prod(count for count in self._counts if count is not None)
+
+    @property
+    def _counts(self) -> list[int | None]:
+        """How many indices it has along each axis; None where only a launch decides, which a slab never has."""
+        return [extent if at is None else at.count for extent, at in zip(self.place.shape, self.fixed, strict=True)]
 
     def save(self, b: Builder, names: Names, stack: Value, slot: Value) -> None:
         """Copy the elements to a slot of a stack."""
@@ -53,9 +58,9 @@ class Slab:
         self._copy(b, names, stack, slot, restore=True)
 
     def _copy(self, b: Builder, names: Names, stack: Value, slot: Value, *, restore: bool) -> None:
-        """Nothing is copied where an index is outside of the place: then no trip touches it."""
+        """Nothing is copied where the indices are outside of the place: then no trip touches it."""
         some, none = Region(), Region()
-        at = [None if one is None else self._index(b, names, *one) for one in self.fixed]
+        at = [None if one is None else self._first(b, names, one) for one in self.fixed]
         with b.into(some):
             body = Region([Value(i64)])
             with b.into(body):
@@ -73,28 +78,38 @@ class Slab:
         b.if_(self._exists(b, at), some, none)
 
     def _exists(self, b: Builder, at: Sequence[Value | None]) -> Value:
-        """Whether the place has these indices."""
+        """Whether the place has any of these indices."""
         inside = b.const(True, u1)
-        for axis, index in enumerate(at):
-            if index is not None:
-                inside = b.and_(inside, b.le(counter(b), index))
+        for axis, (index, window) in enumerate(zip(at, self.fixed, strict=True)):
+            if index is not None and window is not None:
+                inside = b.and_(inside, b.lt(counter(b, -window.count), index))
                 inside = b.and_(inside, b.lt(index, b.shape(self.place, axis, i64)))
         return inside
 
     @staticmethod
-    def _index(b: Builder, names: Names, base: Value, shift: int) -> Value:
-        return b.add(b.cast(names.get(base, base), i64), counter(b, shift))
+    def _first(b: Builder, names: Names, window: Window) -> Value:
+        """The least index of a window."""
+        base = b.cast(names.get(window.base, window.base), i64)
+        return b.add(base if window.factor == 1 else b.mul(base, counter(b, window.factor)), counter(b, window.lo))
 
     def _indices(self, b: Builder, at: Sequence[Value | None], element: Value) -> list[Value]:
-        """The indices of an element, from its number in row-major order."""
+        """The indices of an element, from its number in row-major order.
+
+        Those of a window that the place does not have stand for the nearest one that it has.
+        """
         indices: list[Value] = []
-        for extent, index in zip(reversed(self.place.shape), reversed(at), strict=True):
-            if index is None:
-                assert extent is not None
-                indices.append(b.emit(MOD, element, counter(b, extent)))
-                element = b.emit(FLOORDIV, element, counter(b, extent))
-            else:
-                indices.append(index)
+        for axis, count in reversed([*enumerate(self._counts)]):
+            first = at[axis]
+            assert count is not None
+            if first is not None and count == 1:
+                indices.append(first)
+                continue
+            index = b.emit(MOD, element, counter(b, count))
+            element = b.emit(FLOORDIV, element, counter(b, count))
+            if first is not None:
+                last = b.sub(b.shape(self.place, axis, i64), counter(b, 1))
+                index = b.emit(MIN, b.emit(MAX, b.add(first, index), counter(b)), last)
+            indices.append(index)
         return indices[::-1]
 
 
@@ -106,42 +121,43 @@ def slab_of(order: Order, loop: Op, touching: Sequence[Op], trips: int | None) -
     place: Place = touching[0].attrs["place"]
     inside = {v for op in Region(ops=[loop]).walk() for v in op.results}
     inside |= {a for op in Region(ops=[loop]).walk() for region in op.regions for a in region.args}
-    fixed = tuple(_fixed(order, [op.operands[axis] for op in touching], inside) for axis in range(place.rank))
+    fixed = tuple(_fixed(order, touching, axis, inside) for axis in range(place.rank))
     if any(extent is None and at is None for extent, at in zip(place.shape, fixed, strict=True)):
         return "how many there are is not known before the launch"
-    if not _is_own(order, loop, place, fixed):
+    if not _is_own(order, loop, touching, fixed):
         return "to put them back would undo what other threads have stored"
     slab, most = Slab(place, fixed), MOST if trips is None else trips
     return slab if slab.size <= most else f"these are {slab.size} elements, where {most} are worth it"
 
 
-def _fixed(order: Order, indices: Sequence[Value], inside: Collection[Value]) -> tuple[Value, int] | None:
-    """An index that is the same in all trips."""
+def _fixed(order: Order, touching: Sequence[Op], axis: int, inside: Collection[Value]) -> Window | None:
+    """The index that is the same in all trips, or the indices that they are among, if that is not all of the axis."""
+    indices = [op.operands[axis] for op in touching]
     forms = {order.offset(v) for v in indices}
-    if len(forms) > 1:
-        return None
     outside = next((v for v in indices if v not in inside), None)
-    base, shift = forms.pop()
-    if outside is not None:
-        return outside, 0
-    return None if base is None or base in inside else (base, shift)
+    if len(forms) == 1 and outside is not None:
+        return Window(outside, 1, 0, 0)
+    base, shift = forms.pop() if len(forms) == 1 else (None, 0)
+    if base is not None and base not in inside:
+        return Window(base, 1, shift, shift)
+    window, extent = _hull(order, touching, axis), touching[0].attrs["place"].shape[axis]
+    return None if window is None or (extent is not None and window.count > extent) else window
 
 
-def _is_own(order: Order, loop: Op, place: Place, fixed: Sequence[tuple[Value, int] | None]) -> bool:
-    """Whether no other parallel iteration stores to elements at these indices."""
+def _hull(order: Order, ops: Sequence[Op], axis: int) -> Window | None:
+    """The window that the indices of several accesses lie in."""
+    window = window_of(order, ops[0], axis)
+    for op in ops[1:]:
+        window = None if window is None else window.hull(window_of(order, op, axis))
+    return window
+
+
+def _is_own(order: Order, loop: Op, touching: Sequence[Op], fixed: Sequence[Window | None]) -> bool:
+    """Whether no other parallel iteration stores to elements at these indices, among which those of `touching` are."""
+    place = touching[0].attrs["place"]
     parallel = [one for one in order.spots[loop].loops if one.opdef is PARALLEL_FOR]
-    lanes = [lane for one in parallel for lane in one.regions[0].args]
+    lanes = {lane for one in parallel for lane in one.regions[0].args}
     writes = [op for one in parallel for op in one.regions[0].walk() if op.opdef in PLACE_WRITES]
     writes = [op for op in writes if op.attrs["place"].name == place.name]
-    forms = [None if at is None else _moved(order.offset(at[0]), at[1]) for at in fixed]
-    return all(
-        any(
-            form is not None and form[0] is lane and all(order.offset(op.operands[axis]) == form for op in writes)
-            for axis, form in enumerate(forms)
-        )
-        for lane in lanes
-    )
-
-
-def _moved(form: tuple[Value | None, int], shift: int) -> tuple[Value | None, int]:
-    return form[0], form[1] + shift
+    windows = [None if at is None else _hull(order, [*touching, *writes], axis) for axis, at in enumerate(fixed)]
+    return lanes <= {window.base for window in windows if window is not None and window.is_apart}

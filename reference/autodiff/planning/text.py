@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...analysis.windows import Window
 from ...ir.ops import FOR, IF
 from ...ir.structure import Op, Region, Value
 from ...ir.text.printer import symbol, value_names
@@ -105,9 +106,13 @@ class _Printer:
         if isinstance(part, Cell):
             indices = self._values(part.indices)
         else:
-            fixed = [None if one is None else (self._names[one[0]], one[1]) for one in part.fixed]
-            indices = ", ".join(":" if at is None else f"{at[0]} + {at[1]}" if at[1] else at[0] for at in fixed)
+            indices = ", ".join(":" if window is None else self._window(window) for window in part.fixed)
         return f"{symbol(part.place.name)}[{indices}]"
+
+    def _window(self, window: Window) -> str:
+        base = self._names[window.base] if window.factor == 1 else f"{self._names[window.base]} * {window.factor}"
+        more = str(window.lo) if window.count == 1 else f"[{window.lo}, {window.hi}]"
+        return f"{base} + {more}" if (window.lo, window.hi) != (0, 0) else base
 
     # ---- values and ops
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ...autodiff.checkpointing.schedule import Checkpoints
 from ...errors import AdstackDataAccessError
 from ...launch.arguments import Call
 from ...launch.specialisation import run_plan
@@ -16,7 +17,6 @@ from ...runtime.plans import Plan
 
 if TYPE_CHECKING:
     from ...autodiff.checkpoint_plan import CheckpointPlan
-    from ...autodiff.checkpointing.schedule import Checkpoints
 
 __all__ = ["Checkpointed"]
 
@@ -67,25 +67,37 @@ class Checkpointed:
         """Launch with as few trips run again as memory allows; `short` if no checkpoints help."""
         wanted = short.limit or short.stride // 2
         attempt: _Attempt | None = self._known.get(wanted, _Attempt(1, wanted))
-        tries, tried = 0, short
+        tries, tried, self._least = 0, short, 0
         while attempt is not None and tries < _MOST_TRIES and not tried.touched:
             checkpoints = self._choose(attempt, short)
             if checkpoints is None:
                 attempt = self._deeper(attempt, wanted, short)
                 continue
-            try:
-                returned = self._launch(call, checkpoints)
-            except HeapLimit as again:
-                tries, tried = tries + 1, again
-                self._least = min(self._least or again.stride, again.stride)
-                attempt = self._next(attempt, wanted, checkpoints, again)
-            else:
+            returned = self._attempted(call, checkpoints)
+            if not isinstance(returned, HeapLimit):
                 self._known[wanted] = attempt
                 return returned
+            tries, tried = tries + 1, returned
+            attempt = self._next(attempt, wanted, checkpoints, returned)
         if tried.touched:
             short.note = "how much that is depends on what the launch has changed before: it can't begin again"
         elif self._plans:
-            short.note = self._hopeless()
+            return self._launch_least(call, short)
+        raise short
+
+    def _launch_least(self, call: Call, short: HeapLimit) -> Sequence[float]:
+        """Launch with as few bytes as checkpoints can do with; `short`, which says how many, if that is too many."""
+        attempt: _Attempt | None = _Attempt(max(self._plans), 1)
+        while attempt is not None:
+            attempt = self._deeper(attempt, 1, short)
+        for levels in sorted(self._plans, reverse=True):
+            returned = self._attempted(call, Checkpoints(1, 1, levels))
+            if not isinstance(returned, HeapLimit):
+                return returned
+            if returned.touched:
+                break
+        short.note = self._hopeless()
+        short.would_do(self._least)
         raise short
 
     def _choose(self, attempt: _Attempt, short: HeapLimit) -> Checkpoints | None:
@@ -102,6 +114,14 @@ class Checkpointed:
                 short.note = reason.message
                 raise short from reason
         return self._plans[levels]
+
+    def _attempted(self, call: Call, checkpoints: Checkpoints) -> Sequence[float] | HeapLimit:
+        """What a launch returns, or why it can't be."""
+        try:
+            return self._launch(call, checkpoints)
+        except HeapLimit as again:
+            self._least = min(self._least or again.stride, again.stride)
+            return again
 
     def _launch(self, call: Call, checkpoints: Checkpoints) -> Sequence[float]:
         if checkpoints not in self._plans_for:
@@ -128,19 +148,22 @@ class Checkpointed:
         return closer
 
     def _deeper(self, tried: _Attempt, wanted: int, short: HeapLimit) -> _Attempt | None:
-        """With one more level of loops; None if there is none."""
-        there = self._planned(tried.levels + 1, short) if self._plans[tried.levels].deeper else None
-        return None if there is None or there.depth <= tried.levels else _Attempt(tried.levels + 1, wanted)
+        """With one more level of loops; None if there is none, or none of them can run again."""
+        if not self._plans[tried.levels].deeper:
+            return None
+        try:
+            there = self._planned(tried.levels + 1, short)
+        except HeapLimit:
+            return None
+        return None if there.depth <= tried.levels else _Attempt(tried.levels + 1, wanted)
 
     def _hopeless(self) -> str:
         """Why no checkpoints help."""
         plan = self._plans[max(self._plans)]
-        takes = max(plan.least, self._least)
         least = "with one snapshot of each loop, and one trip that keeps, it still takes"
-        more = ", and what other loops keep, which can't run again" if plan.refused else ""
-        more += ", and what short loops inside keep" if plan.deeper else ""
+        more = ", with what other loops keep, which can't run again" if plan.refused else ""
         each = "; ".join(text for loop in plan.loops for text in loop.least())
-        return f"run again from snapshots, {least} {takes} bytes{more} ({each})"
+        return f"run again from snapshots, {least} {self._least} bytes{more} ({each})"
 
     @staticmethod
     def less(budget: int, short: HeapLimit, *, refused: bool) -> int:

@@ -148,22 +148,24 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         self.kernel, self.task, self.number = kernel, task, number
         self.stride, self.touched = stride, touched
         self.limit, self.most = least(current().heap_limit(limit), most), most
-        there, remedy = self._reason(limit)
-        super().__init__(
-            f"{kernel}: the adstacks of one thread of {task} take {stride} bytes; {there}",
-            loc=loc,
-            do=f"{remedy}, or run fewer iterations of the loop inside the thread per launch",
-        )
+        self._asked = limit
+        there, _ = self._reason(stride)
+        super().__init__(f"{kernel}: the adstacks of one thread of {task} take {stride} bytes; {there}", loc=loc)
+        self.would_do(stride)
 
-    def _reason(self, limit: int) -> tuple[str, str]:
-        """What is too small, and what to do about it."""
+    def would_do(self, stride: int) -> None:
+        """Say what to do where so many bytes of a lane are enough."""
+        self.do = f"{self._reason(stride)[1]}, or run fewer iterations of the loop inside the thread per launch"
+
+    def _reason(self, stride: int) -> tuple[str, str]:
+        """What is too small, and what to do about it, if a lane needs so many bytes."""
         if not self.limit:
             return "the device does not have so much memory left", "free memory"
         if self.limit == self.most:
             return f"the device binds at most {self.most} as one buffer", "use one that has bufferDeviceAddress"
-        if self.limit != limit:
+        if self.limit != self._asked:
             return f"device_memory_GB leaves {self.limit} for them", "raise device_memory_GB, or make less data"
-        return f"ad_stack_heap_limit is {limit}", f"raise ad_stack_heap_limit to {self.stride} or more"
+        return f"ad_stack_heap_limit is {self._asked}", f"raise ad_stack_heap_limit to {stride} or more"
 
 
 def least(*limits: int) -> int:
