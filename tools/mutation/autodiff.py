@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from .edits import Edit, StaleEditError, applied, read_edits
+from .edits import Edit, StaleEditError, applied, located, read_edits
 from .mutants import Mutant
 from .patches import patch
 from .rules import FILE, rules
@@ -101,7 +101,7 @@ def stale(reference: Path = REFERENCE) -> list[str]:
 
 def _problem(edit: Edit, reference: Path) -> str:
     try:
-        applied((reference / edit.file).read_text(), edit)
+        applied(located(edit.file, reference).read_text(), edit)
     except StaleEditError as error:
         return str(error)
     return ""

@@ -18,7 +18,10 @@ from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent, indent
 
-__all__ = ["Edit", "StaleEditError", "applied", "defined", "read_edits", "span"]
+__all__ = ["BESIDE", "Edit", "StaleEditError", "applied", "defined", "located", "read_edits", "span"]
+
+BESIDE = "backends/"
+"""Files of edits that begin so stand beside the folder reference."""
 
 
 class StaleEditError(Exception):
@@ -30,7 +33,7 @@ class Edit:
     """One wrong thing.
 
     Attributes:
-        file: below reference/.
+        file: below reference/, or from backends/ on.
         where: a function, `Class.method`, or a table of the module.
         change: what goes wrong.
         old: whole lines, without their indentation.
@@ -44,6 +47,11 @@ class Edit:
     old: str
     new: str
     row: str
+
+
+def located(file: str, reference: Path) -> Path:
+    """The file that an edit names."""
+    return (reference.parent if file.startswith(BESIDE) else reference) / file
 
 
 def read_edits(path: Path) -> list[Edit]:

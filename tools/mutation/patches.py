@@ -15,20 +15,21 @@ from typing import Any
 from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
 
-from .edits import Edit, StaleEditError, applied, span
+from .edits import Edit, StaleEditError, applied, located, span
 
 __all__ = ["patch"]
 
 
 def patch(edit: Edit, reference: Path) -> Callable[[], None]:
     """What makes the edit in the process that calls it, for good; StaleEditError if it can't be made."""
-    source = (reference / edit.file).read_text()
+    path = located(edit.file, reference)
+    source = path.read_text()
     edited = applied(source, edit)
     name = ".".join(("adstack", *Path(edit.file).with_suffix("").parts))
     first, _ = span(edited, edit.where)
     statement = next(node for node in ast.parse(edited).body if node.lineno <= first + 1 <= (node.end_lineno or 0))
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-        code = _code(compile(edited, str(reference / edit.file), "exec"), edit.where.split("."))
+        code = _code(compile(edited, str(path), "exec"), edit.where.split("."))
         return lambda: setattr(_function(importlib.import_module(name), edit), "__code__", code)
     return lambda: _define(importlib.import_module(name), edit.where, statement)
 

@@ -13,6 +13,7 @@ import os
 import re
 import resource
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,14 +24,14 @@ from typing import Any, Final, Protocol
 
 import pytest
 
-import adstack  # noqa: F401  (brings the library)
 from adstack.ir.functions import builtin
 from adstack.ir.ops import TABLE
 from adstack.ir.types import FLOATS
+from adstack.transforms.math import library  # noqa: F401  (what transcendental rows mean)
 
 from .mutants import Mutant
 
-__all__ = ["ROOT", "TESTS", "Verdict", "Wrong", "file_of", "judged"]
+__all__ = ["FORK", "ROOT", "TESTS", "Order", "Verdict", "Wrong", "file_of", "judged", "speaks_of"]
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 # The quickest killers first.
@@ -60,7 +61,8 @@ MOST_BYTES: Final = 16 << 30
 """What a fork may take: a wrong capacity must not take the machine's memory."""
 BROKEN: Final = ("NameError", "UnboundLocalError", "ImportError", "AttributeError: module")
 """What says nothing of the tests: the change made no program."""
-_FORK: Final = multiprocessing.get_context("fork")
+FORK: Final = multiprocessing.get_context("fork")
+"""How processes start here: with all that was collected."""
 
 
 class Wrong(Protocol):
@@ -91,6 +93,7 @@ class Verdict:
 
 
 Order = Callable[[pytest.Item, Wrong], "int | None"]
+"""The place of a test among those that a change runs; None if it does not run."""
 
 
 def file_of(item: pytest.Item) -> str:
@@ -111,16 +114,18 @@ def judged(
     folder: Path,
     tests: Sequence[str],
     order: Order = speaks_of,
+    ready: Callable[[Sequence[pytest.Item]], None] = lambda items: None,
 ) -> None:
     """Tries each change on the tests of `folder`, `jobs` at a time, and tells what comes of it.
 
-    The tests run in the order that `order` gives, those without a place left out, up to the first that fails.
+    The tests run in the order that `order` gives, those without a place left out, up to the first that fails; `ready`
+    is called with all tests before the first change is tried.
     """
     _warm()
     files = [str(path) for path in _files(folder, tests)]
     options = ["-q", "--timeout=0", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={folder}"]
     with _Silence():
-        status = pytest.main([*options, *files], plugins=[_Session(mutants, jobs, tell, order)])
+        status = pytest.main([*options, *files], plugins=[_Session(mutants, jobs, tell, order, ready)])
     if status != pytest.ExitCode.OK:
         raise RuntimeError(f"the tests can't be collected: pytest ended with {int(status)}")
 
@@ -139,14 +144,22 @@ def _warm() -> None:
 class _Session:
     """A pytest plugin that runs the collected tests once per change, each time in a fork."""
 
-    def __init__(self, mutants: Iterable[Mutant], jobs: int, tell: Callable[[Verdict], None], order: Order) -> None:
+    def __init__(
+        self,
+        mutants: Iterable[Mutant],
+        jobs: int,
+        tell: Callable[[Verdict], None],
+        order: Order,
+        ready: Callable[[Sequence[pytest.Item]], None],
+    ) -> None:
         self.waiting: Iterator[Mutant] = iter(mutants)
-        self.jobs, self.tell, self.order = jobs, tell, order
+        self.jobs, self.tell, self.order, self.ready = jobs, tell, order, ready
         self.running: dict[Connection, tuple[Mutant, ForkProcess, float]] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Keeps `jobs` forks at work until no change is left."""
         gc.freeze()  # or else forks would copy what they only look through
+        self.ready(session.items)
         while self._start(session.items) or self.running:
             for receiver in self._ready():
                 mutant, child, _ = self.running.pop(receiver)
@@ -160,10 +173,10 @@ class _Session:
             mutant = next(self.waiting, None)
             if mutant is None:
                 return False
-            receiver, sender = _FORK.Pipe(duplex=False)
+            receiver, sender = FORK.Pipe(duplex=False)
             places = [(place, item) for item in items if (place := self.order(item, mutant)) is not None]
             ordered = [item for _, item in sorted(places, key=lambda pair: pair[0])]
-            child = _FORK.Process(target=_tested, args=(mutant, ordered, sender))
+            child = FORK.Process(target=_tested, args=(mutant, ordered, sender))
             child.start()
             sender.close()
             self.running[receiver] = mutant, child, time.monotonic() + LIMIT
@@ -205,14 +218,20 @@ def _tested(mutant: Mutant, items: list[pytest.Item], sender: Connection) -> Non
         item.config.pluginmanager.register(witness)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     signal.signal(signal.SIGPROF, _too_long)
-    mutant.apply()
+    with tempfile.TemporaryDirectory() as folder:  # nothing compiled by the right program, nor for it
+        os.environ["ADSTACK_CACHE_DIR"] = folder
+        mutant.apply()
+        _run(items, witness)
+    sender.send((witness.first, witness.how))
+    sender.close()
+
+
+def _run(items: list[pytest.Item], witness: _Witness) -> None:
     for item, following in zip(items, [*items[1:], None], strict=True):
         signal.setitimer(signal.ITIMER_PROF, CPU)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if witness.first:
             break
-    sender.send((witness.first, witness.how))
-    sender.close()
 
 
 def _too_long(number: int, frame: object) -> None:

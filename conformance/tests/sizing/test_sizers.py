@@ -92,6 +92,16 @@ def test_the_depth_of_a_triangle_is_its_area_without_looping():
     assert 9 * 8 // 2 in depths.tolist()
 
 
+def test_a_triangle_with_bounds_of_64_bits_is_summed_up():
+    """There the inner count is the outer index itself: no op computes it."""
+    wide = TRIANGLE.replace("load @n[%i]", "load @m[%i]\n  %z = const 0 : i64").replace("%0", "%z")
+    kernel = nest(wide)
+    sized = sized_program(kernel)
+    assert any("sum(max(k, 0) for k in range(0, m[i]))" in text for text in texts(sized))
+    _, depths = launched(sized, after_forward(kernel, memory((3, 0, 9, 1))))
+    assert 9 * 8 // 2 in depths.tolist()
+
+
 RAGGED = TRIANGLE.replace("%0 to %j", "%0 to %c2").replace("%b = for", "%c2 = load @n[%j]\n    %b = for")
 
 

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from adstack.ir.ops import ATOMICS, TABLE
-from adstack.tools.mutation.__main__ import chosen, control, main, summary
+from adstack.tools.mutation.__main__ import chosen, control, main
+from adstack.tools.mutation.ledger import Ledger
 from adstack.tools.mutation.mutants import mutants
 from adstack.tools.mutation.run import TESTS, Verdict
 
@@ -37,9 +38,12 @@ def test_a_row_that_does_not_exist_is_refused():
     assert "rows is 'addition'; near ones are" in result.output
 
 
-def test_the_file_counts_and_says_what_killed_what():
+def test_the_file_counts_and_says_what_killed_what(tmp_path):
     one, other, *_ = mutants()
-    report = summary([Verdict(other, False, ""), Verdict(one, True, "test_a.py::test_b")], list(mutants()), "abc")
+    ledger = Ledger(tmp_path / "results.json", list(mutants()), "abc")
+    for verdict in (Verdict(other, False, ""), Verdict(one, True, "test_a.py::test_b")):
+        ledger.add(verdict)
+    report = ledger.record()
     assert report["commit"] == "abc"
     assert (report["rows"], report["changes"], report["killed"], report["survived"]) == (1, 2, 1, 1)
     assert report["changed"] == {one.row: {one.change: "test_a.py::test_b", other.change: "survived"}}
