@@ -144,21 +144,32 @@ class Kernel(ByName):
         if kwargs and self._shortcuts:
             return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
         runtime = self._entered()
-        if kwargs or len(args) != len(self._takes):
-            args = self._bound(args, kwargs)
+        args = self.positional(args, kwargs)
+        call = self._passed(args)
+        specialisation = self._current(call, runtime)
+        if specialisation is None:
+            return self._compile(args, call, runtime).launch(call)
+        if self.graph and specialisation.graph is not False:
+            return as_graph.launch(specialisation, call, runtime)
+        result = specialisation.launch(call)
+        self._shorten(specialisation, args)
+        return result
+
+    def _passed(self, args: tuple[object, ...]) -> Call:
+        """What a call with these arguments, one for each parameter, passes to a launch."""
         call = Call()
         for take, value in zip(self._takes, args, strict=True):
             take(value, call)
+        return call
+
+    def _current(self, call: Call, runtime: state.Runtime) -> Specialisation | None:
+        """What was compiled for calls like this one, with the gradients placed since; None if nothing was."""
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
                 if candidate.placed != PLACED[0]:
                     look_for_gradients(candidate, runtime)
-                if self.graph and candidate.graph is not False:
-                    return as_graph.launch(candidate, call, runtime)
-                result = candidate.launch(call)
-                self._shorten(candidate, args)
-                return result
-        return self._compile(args, call, runtime).launch(call)
+                return candidate
+        return None
 
     def _shorten(self, specialisation: Specialisation, args: tuple[object, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
@@ -245,17 +256,10 @@ class Kernel(ByName):
     ) -> tuple[Specialisation, Call, state.Runtime]:
         """The specialisation that would serve a call, what the call passes, and the runtime that it runs in."""
         runtime = self._entered()
-        if kwargs or len(args) != len(self._takes):
-            args = self._bound(args, kwargs)
-        call = Call()
-        for take, value in zip(self._takes, args, strict=True):
-            take(value, call)
-        for candidate in self._compiled.get(tuple(call.key), ()):
-            if not candidate.captured or candidate.is_current():
-                if candidate.placed != PLACED[0]:
-                    look_for_gradients(candidate, runtime)
-                return candidate, call, runtime
-        return self._compile(args, call, runtime), call, runtime
+        args = self.positional(args, kwargs)
+        call = self._passed(args)
+        specialisation = self._current(call, runtime)
+        return specialisation or self._compile(args, call, runtime), call, runtime
 
     def _restart(self, runtime: state.Runtime) -> None:
         """Forget what was compiled for an earlier runtime."""

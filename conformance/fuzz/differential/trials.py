@@ -75,7 +75,7 @@ class Laboratory:
         self._station.close()
 
     def examine(self, programs: Sequence[Program], modes: Sequence[str] = ()) -> list[Verdict]:
-        """What becomes of each program, in all modes or some.
+        """Run programs in all modes, or in some; gives the verdict on each.
 
         They are run together, and each alone if that does not tell of each.
         """

@@ -14,7 +14,7 @@ from .simulated import Program
 __all__ = ["Function", "functions"]
 
 FACTOR = 5.0
-"""What the gradient that a function brings has in place of twice its argument."""
+"""The factor in the gradient that a function brings; differentiating it would give 2."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Adjoints:
         return zero
 
     def is_loose(self, adjoint: Value | None) -> bool:
-        """Whether an adjoint may be 0 because nothing is connected: then nothing may come of it, not even NaN."""
+        """Whether an adjoint may be 0 because nothing is connected: then its product with inf and NaN is 0 too."""
         return adjoint is None or adjoint in self._loose
 
     def __contains__(self, value: Value) -> bool:

@@ -20,7 +20,7 @@ from ...runtime.memory.observers import OBSERVERS
 from ...runtime.state import Runtime
 from ...runtime.threads.recording import RECORDERS, is_recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
-from ...runtime.threads.scopes import Entry, Scoped
+from ...runtime.threads.scopes import Entry, Watching
 from ...values.linked import Linked
 from ..clearing import claim, clear_all, is_another_threads
 from ..memory.positions import flat_positions
@@ -36,7 +36,7 @@ from .tangents import Tangents, tangent_of
 __all__ = ["FwdMode"]
 
 
-class FwdMode(Scoped):
+class FwdMode(Watching):
     """Directional derivatives: within it, a launch also computes the `.dual` of what it writes.
 
     For instance::
@@ -80,16 +80,11 @@ class FwdMode(Scoped):
     def __enter__(self) -> FwdMode:
         if is_recording():
             raise AdstackRuntimeError("FwdMode can't be entered inside another FwdMode or Tape", do="leave it first")
-        try:
-            with RUNTIME_LOCK.lock:
-                self._begin()
-        except BaseException:
-            self._end()
-            raise
+        self._start()
         return self
 
     def _begin(self) -> None:
-        """Be in charge."""
+        """Take over the calls of this thread: they are launched with tangents."""
         if self.clear_gradients:
             clear_all("dual")
         for data in (*self.losses, self.param):
@@ -101,7 +96,7 @@ class FwdMode(Scoped):
         self._observer = OBSERVERS.begin(self, holder)
 
     def _end(self) -> None:
-        """Be in charge no longer."""
+        """Leave the calls of this thread to others again."""
         self._tangents.close()
         RECORDERS.end(self._recorder)
         OBSERVERS.end(self._observer)

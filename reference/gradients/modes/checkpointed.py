@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Checkpointed"]
 
 _MOST_TRIES = 16
-"""Of plans for one launch; each is for less memory than the one before."""
+"""How many plans are tried for one launch, each for less memory than the one before."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ...runtime.memory.observers import OBSERVERS
 from ...runtime.protocol.abilities import exclusively
 from ...runtime.threads.recording import RECORDERS, Capture, capturing, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
-from ...runtime.threads.scopes import Entry, Scoped
+from ...runtime.threads.scopes import Entry, Watching
 from ..access import launch_checked
 from ..clearing import claim, clear_all, is_another_threads
 from ..events import CustomCall, Event, HostWrites, Launch
@@ -38,7 +38,7 @@ from .run import Run
 __all__ = ["Tape"]
 
 
-class Tape(Scoped):
+class Tape(Watching):
     """Computes the gradient of a loss with respect to everything that has one.
 
         with qd.ad.Tape(loss):
@@ -98,16 +98,11 @@ class Tape(Scoped):
             self._capture.begin_tape(self)
             return self
         self._around = Around.here(self.loss)
-        try:
-            with RUNTIME_LOCK.lock:
-                self._begin()
-        except BaseException:
-            self._end()
-            raise
+        self._start()
         return self
 
     def _begin(self) -> None:
-        """Be in charge, from a moment on at which no launch is under way in another thread."""
+        """Record the calls of this thread, from a moment on at which no other thread is inside a launch."""
         if self.clear_gradients:
             clear_all("grad")
         self.loss.start()
@@ -121,7 +116,7 @@ class Tape(Scoped):
         exclusively(state.current().backend, lambda: None)  # waits, and does nothing
 
     def _end(self) -> None:
-        """Be in charge no longer."""
+        """Record nothing any more."""
         self._links.close()
         if self._follow is not None:
             self._follow.close()
