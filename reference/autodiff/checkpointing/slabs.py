@@ -1,8 +1,8 @@
 """Parts of a place that are part of a loop's state as a whole: all elements at some of the indices, along other axes.
 
-Where a loop touches other elements from trip to trip, or touches one in some of its trips only, a snapshot holds every
-element that it may touch. To put them back must not undo what other threads have stored: all stores of the parallel
-iteration to the place go to indices that no other iteration has.
+Where a loop accesses other elements from iteration to iteration, or accesses one in some iterations only, a snapshot
+holds every element that it may access. Restoring them must not undo what other threads have stored: all stores of the
+parallel iteration to the place go to indices that no other iteration has.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Slab:
         self._copy(b, names, stack, slot, restore=True)
 
     def _copy(self, b: Builder, names: Names, stack: Value, slot: Value, *, restore: bool) -> None:
-        """Nothing is copied where an index is outside of the place: then no trip touches it."""
+        """Copy the elements; none where an index is outside of the place, as no iteration accesses it then."""
         some, none = Region(), Region()
         at = [None if one is None else self._index(b, names, *one) for one in self.fixed]
         with b.into(some):
@@ -116,7 +116,7 @@ def slab_of(order: Order, loop: Op, touching: Sequence[Op], trips: int | None) -
 
 
 def _fixed(order: Order, indices: Sequence[Value], inside: Collection[Value]) -> tuple[Value, int] | None:
-    """An index that is the same in all trips."""
+    """The index along an axis, if it is the same in all iterations: (value, number added to it); otherwise None."""
     forms = {order.offset(v) for v in indices}
     if len(forms) > 1:
         return None

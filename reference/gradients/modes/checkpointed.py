@@ -31,7 +31,7 @@ class _Attempt:
     Attributes:
         levels: of nested loops that have snapshots.
         budget: bytes of one thread.
-        inner: how often loops inside run, in a trip of one that has snapshots, that keep everything.
+        inner: how often loops inside run, in an iteration of one that has snapshots, that keep everything.
     """
 
     levels: int
@@ -64,7 +64,7 @@ class Checkpointed:
         self.latest: Plan | None = None
 
     def run(self, call: Call, short: HeapLimit) -> Sequence[float]:
-        """Launch with as few trips run again as memory allows; `short` if no checkpoints help."""
+        """Launch with as few iterations run again as memory allows. Raises `short` if no checkpoints help."""
         wanted = short.limit or short.stride // 2
         attempt: _Attempt | None = self._known.get(wanted, _Attempt(1, wanted))
         tries, tried = 0, short
