@@ -319,7 +319,6 @@ class CudaBackend(Served[Executable]):
         """See `Backend.adopt`: None, as the device does not address memory of the host."""
 
     def foreign(self, address: int, dtype: DType, shape: tuple[int, ...], owner: object) -> DeviceArray:
-        """See `Backend.foreign`."""
         return DeviceArray(address, dtype, shape, owner)
 
     def free(self, storage: DeviceArray) -> None:
@@ -358,7 +357,6 @@ class CudaBackend(Served[Executable]):
         """See `Backend.host_view`: None, as the host does not address memory of the device."""
 
     def download(self, storage: DeviceArray) -> Array:
-        """See `Backend.download`."""
         return self._downloaded(storage.address, storage.empty())
 
     def download_at(self, storage: DeviceArray, start: int, count: int) -> Array:

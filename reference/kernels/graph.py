@@ -29,7 +29,7 @@ from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.capturing import CAPTURING, allowing, is_capturing
 from ..runtime.threads.recording import RECORDERS, Recorder, is_recording, recording
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
-from ..runtime.threads.scopes import Entry, Watching
+from ..runtime.threads.scopes import Entry, Scoped
 from ..values.kinds import KernelObject
 from ..values.protocol import current_emitter
 from .recorded import Step, alone, is_repeatable, overwritten
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "graph"]
 
 
-class Graph(Watching, Uncopied):
+class Graph(Scoped, Uncopied):
     """What `graph()` gives: a context in which calls are recorded, and their launch.
 
     Attributes:
@@ -71,7 +71,12 @@ class Graph(Watching, Uncopied):
             raise AdstackRuntimeError(
                 "a graph can't be recorded inside another graph, a Tape, a FwdMode or a kernel", do="leave that first"
             )
-        self._start()
+        try:
+            with RUNTIME_LOCK.lock:
+                self._begin()
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def _begin(self) -> None:

@@ -20,7 +20,7 @@ from ...runtime.memory.observers import OBSERVERS
 from ...runtime.state import Runtime
 from ...runtime.threads.recording import RECORDERS, is_recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
-from ...runtime.threads.scopes import Entry, Watching
+from ...runtime.threads.scopes import Entry, Scoped
 from ...values.linked import Linked
 from ..clearing import claim, clear_all, is_another_threads
 from ..memory.positions import flat_positions
@@ -36,7 +36,7 @@ from .tangents import Tangents, tangent_of
 __all__ = ["FwdMode"]
 
 
-class FwdMode(Watching):
+class FwdMode(Scoped):
     """Directional derivatives: within it, a launch also computes the `.dual` of what it writes.
 
     For instance::
@@ -80,7 +80,12 @@ class FwdMode(Watching):
     def __enter__(self) -> FwdMode:
         if is_recording():
             raise AdstackRuntimeError("FwdMode can't be entered inside another FwdMode or Tape", do="leave it first")
-        self._start()
+        try:
+            with RUNTIME_LOCK.lock:
+                self._begin()
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def _begin(self) -> None:

@@ -16,7 +16,7 @@ from ...runtime.memory.observers import OBSERVERS
 from ...runtime.protocol.abilities import exclusively
 from ...runtime.threads.recording import RECORDERS, Capture, capturing, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
-from ...runtime.threads.scopes import Entry, Watching
+from ...runtime.threads.scopes import Entry, Scoped
 from ..access import launch_checked
 from ..clearing import claim, clear_all, is_another_threads
 from ..events import CustomCall, Event, HostWrites, Launch
@@ -38,7 +38,7 @@ from .run import Run
 __all__ = ["Tape"]
 
 
-class Tape(Watching):
+class Tape(Scoped):
     """Computes the gradient of a loss with respect to everything that has one.
 
         with qd.ad.Tape(loss):
@@ -98,7 +98,12 @@ class Tape(Watching):
             self._capture.begin_tape(self)
             return self
         self._around = Around.here(self.loss)
-        self._start()
+        try:
+            with RUNTIME_LOCK.lock:
+                self._begin()
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def _begin(self) -> None:

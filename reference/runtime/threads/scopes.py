@@ -17,9 +17,9 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from weakref import ref
 
 from .guards import ASKING, GUARD
-from .runtime_lock import RUNTIME_LOCK, ForkSafeLock
+from .runtime_lock import ForkSafeLock
 
-__all__ = ["Entry", "Scoped", "Scopes", "Watching", "Within", "settle"]
+__all__ = ["Entry", "Scoped", "Scopes", "Within", "settle"]
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ def _tell() -> None:
 
 
 def settle() -> None:
-    """Drop the entries that interrupts have left behind, so that machine code does not ask Python needlessly."""
+    """Drop what interrupts have left, so that machine code need not ask for nothing."""
     with _WRITING.lock:
         for scopes in _ASKING:
             for entry in [one for one in scopes if not one.in_force]:
@@ -168,27 +168,6 @@ class Scoped(ABC):
         """For what is put in force by `__enter__`: gone once the statement is over."""
         way = self.way_out
         return ref(self) if way is None or way() is None else way
-
-
-class Watching(Scoped):
-    """A context that is told of launches: it begins while no other thread makes one through Python."""
-
-    def _start(self) -> None:
-        """For `__enter__`: put things in force; if that fails, what had been is in force no longer."""
-        try:
-            with RUNTIME_LOCK.lock:
-                self._begin()
-        except BaseException:
-            self._end()
-            raise
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Put things in force."""
-
-    @abstractmethod
-    def _end(self) -> None:
-        """Nothing is in force any longer; not all of it may ever have been."""
 
 
 class Within(Scoped, Generic[T]):
