@@ -45,7 +45,7 @@ define internal i64 @adstack.threads() alwaysinline nounwind {
 !llvm.module.flags = !{!2}
 !2 = !{i32 1, !"amdhsa_code_object_version", i32 500}
 """
-"""Reads the number of a thread and of all threads off the packet that dispatches the kernel."""
+"""The number of this thread, and how many there are: the packet that dispatches the kernel has the sizes for both."""
 
 _MALLOC: Final = f"""@{ARENA} = protected addrspace(1) externally_initialized global [2 x i64] zeroinitializer, align 16
 declare i64 @llvm.umin.i64(i64, i64)

@@ -76,7 +76,7 @@ class Executable(Standing):
         self.settled = True
 
     def _fill(self, number: int, scalars: Scalars, bindings: Bindings) -> None:
-        """Write the words that the launch hands to kernels: its number, scalars and addresses of memory."""
+        """Write the words that the launch hands to kernels: its number, scalars, extents, and addresses of memory."""
         context, words = self.emitted.context, words_of(self.words)
         self.shapes = bindings.shapes
         self.words.bytes[8 * context.words :] = 0

@@ -14,7 +14,7 @@ from .simulated import Program
 __all__ = ["Function", "functions"]
 
 FACTOR = 5.0
-"""The factor in the gradient that a function brings; differentiating it would give 2."""
+"""What the gradient that a function brings has in place of twice the argument, so that the two are told apart."""
 
 
 @dataclass(frozen=True)
