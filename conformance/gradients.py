@@ -22,10 +22,10 @@ EXACT: Final[dict[str, Any]] = {
 """For `@case`: every mode, in both common types; everything must be the same to the bit."""
 
 BOUNDED: Final[dict[str, Any]] = {**EXACT, "bounded": True}
-"""The same, but within the error bound of the run."""
+"""As EXACT, but within the error bound of the run."""
 
 TRANSPOSED: Final[dict[str, Any]] = {**BOUNDED, "modes": (*EXACT["modes"], "dot-product")}
-"""The same, and reverse mode is held against forward mode along random directions."""
+"""As BOUNDED, and reverse mode is compared with forward mode along random directions."""
 
 
 def real(qd: Data, dtype: Data, shape: Data = ()) -> Data:

@@ -36,7 +36,7 @@ from .subjects import Choice, chosen_subjects, deterministic
 from .terminal.console import console
 from .terminal.extras import needs
 from .terminal.progress import progress
-from .terminal.pythons import pythons_of
+from .terminal.pythons import python_option
 
 if TYPE_CHECKING:
     pass
@@ -90,14 +90,7 @@ def _rules(entries: Sequence[Entry]) -> set[str]:
     help=f"Another implementation: {', '.join(PEERS)}, or one that has an entry point; with a version, "
     "in an environment of its own. Repeatable.",
 )
-@click.option(
-    "--python",
-    "pythons",
-    multiple=True,
-    metavar="NAME=PATH",
-    callback=pythons_of(PEERS),
-    help="The interpreter for which NAME is installed; repeatable.",
-)
+@python_option(PEERS)
 @click.option(
     "--case",
     "-k",

@@ -19,7 +19,7 @@ from adstack.conformance.subjects.peers import PEERS
 from .scheduler import connected
 from .subjects import Choice, chosen_subjects
 from .terminal.extras import needs
-from .terminal.pythons import pythons_of
+from .terminal.pythons import python_option
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -56,7 +56,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option(
     "--subject", "-s", "peers", multiple=True, metavar="NAME[==VERSION][@ARCH,...]", help="Another one; repeatable."
 )
-@click.option("--python", "pythons", multiple=True, metavar="NAME=PATH", callback=pythons_of(PEERS), help="Its Python.")
+@python_option(PEERS)
 @click.option(
     "--time", "seconds", default="60s", metavar="TIME", callback=_seconds, show_default=True, help="90, 90s, 10m, 1h."
 )

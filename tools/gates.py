@@ -34,14 +34,14 @@ class Gate:
     Attributes:
         module: of `asv_benchmarks/benchmarks`.
         cls: the benchmark's class.
-        given: its parameters, of which the first one is the backend.
+        setting: its parameters, of which the first one is the backend.
         methods: what is called once it has been set up.
         limit: by which part a number may move either way; above 0 for what stands for a time.
     """
 
     module: str
     cls: str
-    given: tuple[str, ...]
+    setting: tuple[str, ...]
     methods: tuple[str, ...]
     limit: float = 0.0
 
@@ -49,18 +49,18 @@ class Gate:
         """The numbers and their names; nothing where the backend is not available."""
         benchmark = getattr(importlib.import_module(f"benchmarks.{self.module}"), self.cls)()
         try:
-            benchmark.setup(*self.given)
+            benchmark.setup(*self.setting)
         except NotImplementedError as error:
             click.echo(f"not measured: {error}", err=True)
             return
         for method, name in zip(self.methods, self.names, strict=True):
-            yield name, int(getattr(benchmark, method)(*self.given))
+            yield name, int(getattr(benchmark, method)(*self.setting))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names that asv has for the numbers; with the kind of this machine where they depend on it."""
-        where = f"{_ON}{_machine(self.given[0])}" if self.limit else ""
-        return tuple(f"{self.module}.{self.cls}.{method}({', '.join(self.given)}){where}" for method in self.methods)
+        where = f"{_ON}{_machine(self.setting[0])}" if self.limit else ""
+        return tuple(f"{self.module}.{self.cls}.{method}({', '.join(self.setting)}){where}" for method in self.methods)
 
 
 _ON: Final = " on "
@@ -86,8 +86,8 @@ GATES: Final = (
     ),
     Gate("dispatch", "Recorded", ("cpu", "tape of 100"), ("track_python_calls",)),
     *(
-        Gate("compile_time", "PythonCalls", given, ("track_first_call_and_gradient",), limit=0.01)
-        for given in (("cpu", "recurrence"), ("cpu", "many"), ("vulkan", "recurrence"))
+        Gate("compile_time", "PythonCalls", setting, ("track_first_call_and_gradient",), limit=0.01)
+        for setting in (("cpu", "recurrence"), ("cpu", "many"), ("vulkan", "recurrence"))
     ),
 )
 

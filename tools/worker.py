@@ -15,7 +15,7 @@ from adstack.conformance.subjects.peers import PEERS
 
 from .subjects import asked_peers
 from .terminal.extras import needs
-from .terminal.pythons import pythons_of
+from .terminal.pythons import python_option
 
 __all__ = ["worker"]
 
@@ -33,7 +33,7 @@ Examples:
 @click.option(
     "--subject", "-s", "peers", multiple=True, metavar="NAME[==VERSION][@ARCH,...]", help="Announce this, too."
 )
-@click.option("--python", "pythons", multiple=True, metavar="NAME=PATH", callback=pythons_of(PEERS), help="Its Python.")
+@python_option(PEERS)
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Batches run at a time. Default: one per core.")
 def worker(
     address: str, backends: tuple[str, ...], peers: tuple[str, ...], pythons: dict[str, str], jobs: int | None

@@ -48,7 +48,7 @@ class Descriptor:
 
     @property
     def wave(self) -> int:
-        """Threads of a wave."""
+        """How many threads a wave has: 32 or 64."""
         return 32 if self.properties & _WAVE32 else 64
 
     @property

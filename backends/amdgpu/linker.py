@@ -29,7 +29,7 @@ _BITS, _SYMTAB, _STRTAB, _HASH, _DYNAMICS, _NOTE, _NOBITS, _DYNSYM = 1, 2, 3, 5,
 _EXECUTE, _WRITE, _READ = 1, 2, 4
 _PAGE: Final = 4096
 _KNOWN: Final = WRITABLE | ALLOCATED | EXECUTABLE | 0x10 | 0x20
-"""Flags of sections that are understood; the last two allow equal pieces of them to be merged."""
+"""Flags of sections that the linker understands; SHF_MERGE and SHF_STRINGS permit merging, which it does not do."""
 _REL32, _REL64, _REL32_LO, _REL32_HI = 4, 5, 10, 11
 """Relocations that are relative to where they stand: of 32 and 64 bits, and of the two halves of 64."""
 

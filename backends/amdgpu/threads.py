@@ -14,7 +14,7 @@ from adstack.backends.codegen_llvm.devices import CALLOC, Device
 __all__ = ["ARENA", "MOST_THREADS", "Threads", "kernel"]
 
 MOST_THREADS: Final = 256
-"""Of a workgroup."""
+"""Threads of a workgroup, at most."""
 ARENA: Final = "adstack.arena"
 """A variable of the device, {where free memory begins, where it ends}, for tasks that take memory while they run; it is
 set before each launch. It is there only if a task does."""
@@ -45,7 +45,7 @@ define internal i64 @adstack.threads() alwaysinline nounwind {
 !llvm.module.flags = !{!2}
 !2 = !{i32 1, !"amdhsa_code_object_version", i32 500}
 """
-"""The packet that dispatches a kernel says how many threads a workgroup has, and how many there are."""
+"""The number of this thread, and how many there are: the packet that dispatches the kernel has the sizes for both."""
 
 _MALLOC: Final = f"""@{ARENA} = protected addrspace(1) externally_initialized global [2 x i64] zeroinitializer, align 16
 declare i64 @llvm.umin.i64(i64, i64)
@@ -66,7 +66,7 @@ define internal ptr @malloc(i64 %size) noinline nounwind {{
   ret ptr %result
 }}
 """
-"""Memory is taken from the arena, and had back when the launch is over; no more than it has is ever asked for."""
+"""`malloc` takes memory from the arena, which is free again after the launch. Tasks never ask for more than it has."""
 _FREE: Final = "define internal void @free(ptr %memory) alwaysinline nounwind {\n  ret void\n}\n"
 
 
@@ -89,7 +89,7 @@ class Threads(Device):
         return f'define internal void @"{_body(symbol)}"(ptr noalias %ctx) alwaysinline'
 
     def parallel(self, symbol: str) -> str:
-        """The same; the threads of the kernel divide the iterations among themselves."""
+        """A function like `serial`: the threads of the kernel divide the iterations among themselves."""
         return self.serial(symbol)
 
 

@@ -90,7 +90,7 @@ def update(e: RegionEmitter, kind: str, place: Place, where: str, values: list[s
 
 
 def _wide(kind: str, place: Place, where: str, values: list[str], wanted: str) -> str:
-    """An update of 64 bits whose old value nobody asks for."""
+    """An atomic update of 64 bits whose old value is not used."""
     if not wanted and place.dtype.is_integer:
         if kind == "add":
             return f"add_wide((device ulong*){where}, ulong({values[0]}));"

@@ -29,7 +29,7 @@ class Site:
 
     @property
     def dtype(self) -> DType:
-        """Of the first operand."""
+        """The type of the first operand."""
         return self.dtypes[0]
 
 
@@ -86,7 +86,7 @@ def _bitwise(sign: str) -> Emitter:
 
 
 def _extreme(name: str) -> Emitter:
-    """Of truth values, false is before true."""
+    """The emitter of min or max; false is less than true."""
     return lambda s: f"{name}<{type_name(s.dtype)}>({s.args[0]}, {s.args[1]})"
 
 

@@ -153,7 +153,7 @@ def _get(e: RegionEmitter, op: Op) -> None:
 
 
 def _put_in_machine(e: RegionEmitter, op: Op) -> None:
-    """Of a stack of the thread."""
+    """`stack.put` to a stack whose slots are an array of the thread."""
     w, machine, index = e.w, e.machines[op.operands[0]], e.index(op.operands[1])
     w.line(f"{machine.count} = max({machine.count}, {index} + 1);")
     with w.block(f"if (ulong({index}) < ulong({machine.capacity}))"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adstack.ir.ops import RANDOM
+from adstack.ir.philox import FRACTION_BITS, MULTIPLIERS, ROUNDS, WEYL
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, f16, f32, f64, u32, u64
 
@@ -12,11 +13,6 @@ from .region import RegionEmitter, handles
 from .scalars import floats
 
 __all__: list[str] = []
-
-_ROUNDS = 10
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-_WEYL = (0x9E3779B9, 0xBB67AE85)
-_FRACTION_BITS = {16: 11, 32: 24, 64: 53}
 
 
 @handles(RANDOM)
@@ -35,9 +31,9 @@ def _block(e: RegionEmitter, number: Num) -> tuple[Num, Num]:
     iteration = frame.iteration
     words = [number, iteration.resize(u32), (iteration >> 32).resize(u32), c.const(frame.section, u32)]
     keys = [frame.keys[name] for name in ("seed", "launch")]
-    for step in range(_ROUNDS):
-        k0, k1 = (key + (step * weyl & 0xFFFFFFFF) for key, weyl in zip(keys, _WEYL, strict=True))
-        (h0, l0), (h1, l1) = (_product(words[k], m) for k, m in zip((0, 2), _MULTIPLIERS, strict=True))
+    for step in range(ROUNDS):
+        k0, k1 = (key + (step * weyl & 0xFFFFFFFF) for key, weyl in zip(keys, WEYL, strict=True))
+        (h0, l0), (h1, l1) = (_product(words[k], m) for k, m in zip((0, 2), MULTIPLIERS, strict=True))
         words = [h1 ^ words[1] ^ k0, l1, h0 ^ words[3] ^ k1, l0]
     return words[0], words[1]
 
@@ -55,7 +51,7 @@ def _value(to: DType, low: Num, high: Num) -> Num:
         word = low.resize(u64) | (high.resize(u64) << 32)
     if not to.is_float:
         return word.resize(to)
-    kept = _FRACTION_BITS[to.bits]
+    kept = FRACTION_BITS[to.bits]
     # exact: the integer has no more bits than the significand, and the factor is a power of two
     through = f64 if to is f64 else f32
     number = (word >> (word.dtype.bits - kept)).convert(through) * 2.0**-kept

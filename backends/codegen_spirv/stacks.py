@@ -186,7 +186,7 @@ def _get(e: RegionEmitter, op: Op) -> None:
 
 
 def _put_in_machine(e: RegionEmitter, op: Op) -> None:
-    """Of a stack of the thread."""
+    """`stack.put` to a stack whose slots are an array of the thread."""
     c, machine, index = e.c, e.machines[op.operands[0]], e.index(op.operands[1])
     value, count, wanted = e.get(op.operands[2]), _count(e, machine), index + 1
     c.do(Spv.Store, machine.count, (count < wanted).choose(wanted, count).id)

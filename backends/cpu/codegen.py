@@ -75,7 +75,7 @@ def emit_module(
 
 
 def _rest(task: Task, lanes: int, vector_bytes: int) -> Rest:
-    """What becomes of a task's last iterations, too few for all lanes."""
+    """How a task's last iterations run, which are too few for all lanes."""
     if is_whole(task, lanes):
         return Rest.NONE
     return Rest.MASKED if is_masked(task, vector_bytes) else Rest.ONE_BY_ONE

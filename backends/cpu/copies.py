@@ -43,6 +43,7 @@ class Copies(Share):
             self.kinds[op.attrs["place"]] = op.attrs["kind"]
 
     def functions(self) -> list[str]:
+        """See `Share.functions`."""
         self._fill()
         self._seated()
         for k, place in enumerate(self.kinds):
@@ -55,6 +56,7 @@ class Copies(Share):
         return self.i64("and", self.i64("add", size, _LINE - 1), -_LINE)
 
     def share(self, own: str) -> None:
+        """See `Share.share`."""
         w = self.w
         self.put(own, APART, "0")
         self.split(self.apart(list(self.kinds)), "alike", "shared")

@@ -20,7 +20,7 @@ from .sharing import is_shared
 __all__ = ["entry_text"]
 
 _SEATS = 1 << 62
-"""Of a task whose threads need nothing of their own."""
+"""Seats of a task whose threads need nothing of their own: as many as there may be threads."""
 
 
 def entry_text(program: Program, emitted: Emitted, assumed: Assumed, analyses: Analyses, *, debug: bool) -> str:

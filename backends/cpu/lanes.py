@@ -126,7 +126,7 @@ class _Turn:
 
     @staticmethod
     def of(body: Region, varying: Collection[Value], in_row: Collection[Value]) -> _Turn:
-        """That of a loop with such a body; `in_row` varies in rows."""
+        """The iteration of a loop with this body; the values `in_row` differ between lanes that are in one row."""
         combined = sum(_is_combined(op, in_row) for op in _without_loops(body))
         return _Turn(_latency(body, varying), _work(body, varying), _used(body, varying), combined)
 

@@ -20,10 +20,10 @@ from .machine import machine
 __all__ = ["ALIGNMENT", "MOST_FRAME_BYTES", "allocate", "stack_frames", "take", "words"]
 
 ALIGNMENT = 64
-"""Of every allocation, in bytes: a line of the cache, and the widest vector."""
+"""The alignment of every allocation, in bytes: a line of the cache, and the widest vector."""
 
 MOST_FRAME_BYTES: Final = 256 * 1024
-"""Of adstacks in the stack of a thread: some systems give the threads that a program starts no more than 512 KiB."""
+"""Bytes of adstacks that a thread's stack may hold: some systems give new threads a stack of no more than 512 KiB."""
 
 Array = npt.NDArray[np.generic]
 

@@ -83,6 +83,7 @@ class CpuBackend(Served[Executable]):
         return self._launches.value
 
     def compile(self, program: Program, options: Options) -> Executable:
+        """See `Backend.compile`."""
         own = {
             place.name: layout.allocate(place.dtype, (max(1, own_size(place) // place.dtype.size),))
             for place in program.places.values()
@@ -128,6 +129,7 @@ class CpuBackend(Served[Executable]):
         return listing(executable.module.text)
 
     def launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
+        """See `Backend.launch`."""
         if executable.is_parallel:
             pool().start(executable.options.cpu_max_num_threads)  # a forked process has no threads yet
         return launching.alone(lambda: self._launch(executable, scalars, bindings))
@@ -228,9 +230,11 @@ class CpuBackend(Served[Executable]):
         """Nothing to wait for."""
 
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> Array:
+        """See `Backend.allocate`."""
         return layout.allocate(dtype, shape)
 
     def adopt(self, array: Array) -> Array | None:
+        """See `Backend.adopt`."""
         return array
 
     def free(self, storage: Array) -> None:
@@ -241,17 +245,21 @@ class CpuBackend(Served[Executable]):
         return self.takes_host_memory and host_pages.vacate(storage.reshape(-1)[start : start + count])
 
     def address(self, storage: Array) -> int:
+        """See `Backend.address`."""
         address: int = storage.ctypes.data
         return address
 
     def host_view(self, storage: Array) -> Array:
+        """See `Backend.host_view`."""
         return storage
 
     def download(self, storage: Array) -> Array:
+        """See `Backend.download`."""
         copied: Array = storage.copy()
         return copied
 
     def upload(self, storage: Array, array: Array) -> None:
+        """See `Backend.upload`."""
         storage[...] = array
 
 
@@ -261,7 +269,7 @@ class EmulatedBackend(CpuBackend):
     takes_host_memory: ClassVar[bool] = False
 
     def adopt(self, array: Array) -> None:
-        return None
+        """See `Backend.adopt`: nothing is adopted, as emulated code reaches memory of its own alone."""
 
 
 def _guard_words(program: Program) -> int:

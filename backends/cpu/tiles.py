@@ -27,6 +27,7 @@ class Tiles(Share):
     """A task in blocks of rows."""
 
     def functions(self) -> list[str]:
+        """See `Share.functions`."""
         self._blocks()
         return super().functions()
 
@@ -50,6 +51,7 @@ class Tiles(Share):
         self.define(f'define internal void @"{self.symbol}.blocks"(ptr %ctx, i64 %begin, i64 %end, i64 %seat) #0')
 
     def share(self, own: str) -> None:
+        """See `Share.share`."""
         w, span = self.w, rows_between(self.task, self.analyses)
         self.put(own, APART, "1")
         apart = self.apart([op.attrs["place"] for op in updates_of(self.task, "tiled")])

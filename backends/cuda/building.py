@@ -14,6 +14,7 @@ import numpy.typing as npt
 from adstack.backends.shared.leftovers import Leftovers
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.outside import only_guards
+from adstack.backends.shared.reports import OVERFLOW
 from adstack.backends.shared.sites import record_words
 from adstack.ir.ops import ATOMIC
 from adstack.ir.structure import Program
@@ -26,16 +27,16 @@ from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
 from .driver import Driver
 from .driver_error import DriverError
 from .executable import Executable, pinned_words
-from .layout import OVERFLOW_WORDS, OwnMemory
+from .layout import OwnMemory
 from .toolchain import host_code
 
 __all__ = ["THREADS", "adds_floats", "build"]
 
 Array = npt.NDArray[np.int64]
 THREADS: Final = 256
-"""Of a block where there are iterations enough for the whole device."""
+"""Threads of a block where there are iterations enough for all of the device."""
 _BLOCKS: Final = 2**31 - 1
-"""That a grid may have."""
+"""Blocks that a grid may have."""
 
 
 def build(
@@ -55,7 +56,7 @@ def build(
     own = driver.allocate(layout.size)
     guards = only_guards(module.sites, debug=options.debug) and layout.prints is None
     outside = pinned_words(driver, record_words(module.sites)) if guards else None
-    overflow = pinned_words(driver, OVERFLOW_WORDS) if _overflows(module, guarded=guards) else None
+    overflow = pinned_words(driver, OVERFLOW) if _overflows(module, guarded=guards) else None
     if layout.prints is not None:
         driver.upload(own + layout.prints, np.array([0, layout.print_words], np.int64))
     table, resident = _table(driver, module, loaded)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.shared.own_size import own_size
-from adstack.backends.shared.reports import failure, outgrown, overflow_error, printed
+from adstack.backends.shared.reports import OVERFLOW, failure, outgrown, overflow_error, printed
 from adstack.backends.shared.standing import Repeatable
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import Heap, sized_ahead
@@ -21,7 +21,7 @@ from adstack.runtime.protocol.options import Options
 from .adstacks import Layouts
 from .codegen import BLOCK, COVERED, HEAD, IDLE, MOST, ROW, WORDS, Module
 from .driver import Driver
-from .layout import OVERFLOW_WORDS, OwnMemory
+from .layout import OwnMemory
 from .toolchain import Code, ptx
 
 __all__ = ["Executable", "listing", "pinned_words"]
@@ -257,13 +257,13 @@ class Executable(Repeatable):
         if self.layout.prints is not None:
             self._print(driver)
         start = self.layout.overflow - self.layout.errors
-        words = np.empty(start // 8 + OVERFLOW_WORDS, np.int64)
+        words = np.empty(start // 8 + OVERFLOW, np.int64)
         driver.download(self.own + self.layout.errors, words)
         if words[0]:
             raise failure(self.module.sites, words.tolist(), self.shapes)
-        if words[-OVERFLOW_WORDS]:
-            driver.zero(self.own + self.layout.overflow, 8 * OVERFLOW_WORDS)
-            self._overflowed(words[-OVERFLOW_WORDS:])
+        if words[-OVERFLOW]:
+            driver.zero(self.own + self.layout.overflow, 8 * OVERFLOW)
+            self._overflowed(words[-OVERFLOW:])
 
     def check_overflow(self, driver: Driver) -> None:
         """Raise what has come, once."""

@@ -33,7 +33,7 @@ NODE_PARAMS: Final = np.dtype(
 )
 """CUDA_KERNEL_NODE_PARAMS, as cuda.h declares it since CUDA 12; `params` is the address of addresses of arguments."""
 _ARGUMENTS: Final = ("f", "gx", "gy", "gz", "bx", "by", "bz", "shared", "words", "extra")
-"""Those that go to a node, in the order of CUDA_KERNEL_NODE_PARAMS."""
+"""The parameters of a kernel node, in the order of CUDA_KERNEL_NODE_PARAMS."""
 
 
 def _loaded(name: str, ty: str) -> str:

@@ -14,17 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.own_size import own_size
+from adstack.backends.shared.reports import OVERFLOW, PRINT_WORDS
 from adstack.backends.shared.sites import Site, record_words
 from adstack.ir.structure import Place, Program
 from adstack.ir.types import DType
 
-__all__ = ["OVERFLOW_WORDS", "PRINT_WORDS", "DeviceArray", "OwnMemory"]
+__all__ = ["DeviceArray", "OwnMemory"]
 
-PRINT_WORDS: Final = 1 << 17
-"""What one launch may print: its arguments, and a word for each print."""
 _ALIGNMENT: Final = 256
-OVERFLOW_WORDS: Final = 3
-"""Of the record of overflows: a site, a capacity, a depth."""
 
 
 @dataclass(eq=False)
@@ -90,7 +87,7 @@ class OwnMemory:
         zeroed = at = at + (_rounded(8 * len(program.tasks)) if claims else 0)
         at = _lay(places, [p for p in program.places.values() if p.kind == "depths"], at)
         errors, at = at, at + _rounded(8 * record_words(sites))
-        overflow, at = at, at + _rounded(8 * OVERFLOW_WORDS)
+        overflow, at = at, at + _rounded(8 * OVERFLOW)
         printing = any(site.kind == "print" for site in sites)
         prints = at if printing else None
         reset = at - errors + (8 if printing else 0)  # how much was printed, but not how much may be

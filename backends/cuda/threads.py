@@ -22,9 +22,9 @@ from .overlap import WAIT
 __all__ = ["MOST_THREADS", "PARAMETER_BYTES", "Threads"]
 
 MOST_THREADS: Final = 256
-"""Of a block: with so many, every thread may have all the registers that a thread can have."""
+"""Threads of a block, at most: so every thread may have as many registers as a thread can have."""
 PARAMETER_BYTES: Final = 32764
-"""What a kernel may be handed."""
+"""Bytes of parameters that a kernel may have."""
 
 _DEVICE: Final = """target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -142,7 +142,7 @@ class Threads(Device):
         return total, e.w.let("call i1 @adstack.first()")
 
     def divide(self, e: FunctionWriter, dtype: DType, a: str, b: str) -> str | None:
-        """Of f32, with zero among the usual dividends."""
+        """Division of f32, by a way in which a dividend of zero is no special case; None for other types."""
         return None if self.host or dtype is not f32 else quotient(e, a, b)
 
     @property

@@ -238,7 +238,7 @@ class _Launches:
         return np.array([(slots + 8 * slot, value) for slot, value in self._words(bound)], np.int64).reshape(-1, 2)
 
     def _words(self, bound: Bound) -> list[tuple[int, int]]:
-        """The same, by slots."""
+        """(slot, word) for each word that tells of the arguments and the memory of a launch."""
         entry = self.entry(bound.executable)
         context, bindings = entry.context, bound.bindings
         params = zip(context.params, entry.program.params, bound.scalars, strict=True)

@@ -76,7 +76,7 @@ def probe(wanted: str = "") -> Probe:
 
 
 def probe_emulated(processor: str) -> Probe:
-    """What the host can do as the device, for which it needs clang, or why it can't play one."""
+    """What the host, playing a device, can do, for which it needs clang; or why it can't."""
     there = compiler()
     if there is None:
         reason = "the host plays a device of Apple's by way of clang 15 or later, and there is none"

@@ -1,7 +1,7 @@
 """The host playing a device of Apple's, to see what kernels and launches mean where there is none.
 
-Threads run one after another. What only the real device can tell, Apple's compiler, its arithmetic, its memory model,
-is not to be seen here.
+Threads run one after another. It tells nothing about Apple's compiler, about the device's arithmetic, or about its
+memory model.
 """
 
 from __future__ import annotations

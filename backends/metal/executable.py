@@ -11,7 +11,7 @@ from adstack.backends.shared.bits import raw_bits
 from adstack.backends.shared.extents import Extent
 from adstack.backends.shared.layouts import Layouts
 from adstack.backends.shared.own_size import own_size
-from adstack.backends.shared.reports import failure, overflow_error, taken_prints
+from adstack.backends.shared.reports import OVERFLOW, PRINT_WORDS, failure, overflow_error, taken_prints, taken_records
 from adstack.backends.shared.sites import record_words
 from adstack.backends.shared.standing import Standing
 from adstack.errors import AdstackError
@@ -21,7 +21,7 @@ from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.protocol.options import Options
 
 from .driver import Buffer, Driver, Pipeline
-from .layout import OVERFLOW, PRINT_WORDS, words_of
+from .layout import words_of
 
 __all__ = ["Executable", "build"]
 
@@ -76,7 +76,7 @@ class Executable(Standing):
         self.settled = True
 
     def _fill(self, number: int, scalars: Scalars, bindings: Bindings) -> None:
-        """Write down what a launch works on."""
+        """Write the words that the launch hands to kernels: its number, scalars, extents, and addresses of memory."""
         context, words = self.emitted.context, words_of(self.words)
         self.shapes = bindings.shapes
         self.words.bytes[8 * context.words :] = 0
@@ -89,13 +89,13 @@ class Executable(Standing):
         words[context.own["launch"]] = number
 
     def _depths(self) -> list[int]:
-        """What sizers have left."""
+        """The depths that sizers have computed, in the order of the place "depths"."""
         return [] if self.sizes is None else self.sizes.bytes.view(np.int64).tolist()
 
     def _lay_out(self, driver: Driver, number: int, threads: int) -> None:
         """Make a task's adstacks ready for up to so many threads."""
         if self.layouts.needs_depths(number):
-            driver.finish()  # its sizers are among what was queued
+            driver.finish()  # its sizers may still be queued
         table = self.layouts.lay_out(number, threads, self._depths())
         at = self.emitted.context.heaps[number].address
         words_of(self.words)[at : at + len(table)] = [word & _WORD for word in table]
@@ -120,11 +120,10 @@ class Executable(Standing):
     def _failure(self) -> AdstackError | None:
         if self.record is None:
             return None
-        view = words_of(self.record)
-        overflow, record = view[:OVERFLOW].tolist(), view[OVERFLOW:].tolist()
-        if not overflow[0] and not record[0]:
+        taken = taken_records(words_of(self.record))
+        if taken is None:
             return None
-        view[:] = 0
+        overflow, record = taken
         self.settled = False
         sites = self.emitted.sites
         return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)

@@ -12,12 +12,7 @@ from adstack.runtime.protocol.backend import Array
 
 from .driver import Buffer, Driver
 
-__all__ = ["OVERFLOW", "PRINT_WORDS", "Piece", "piece", "words_of"]
-
-OVERFLOW = 3
-"""Words of the overflow record, which stands in front of the record of failed checks."""
-PRINT_WORDS = 1 << 17
-"""Words that may be printed in one launch."""
+__all__ = ["Piece", "piece", "words_of"]
 
 
 @dataclass(frozen=True, eq=False)

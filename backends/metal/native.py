@@ -67,7 +67,7 @@ class NativeDriver:
         if handle is None:
             raise AdstackMemoryError(f"no memory for {size} bytes on {self.name}")
         view = np.frombuffer(handle.contents().as_buffer(size), np.uint8)
-        weakref.finalize(view, _release, handle)  # the memory lives as long as anybody looks at it
+        weakref.finalize(view, _release, handle)  # the buffer lives as long as a view of its memory
         view[:] = 0
         buffer = Buffer(int(handle.gpuAddress()), view, handle)
         self._live.add(buffer)
@@ -116,4 +116,4 @@ class NativeDriver:
 
 
 def _release(handle: object) -> None:
-    """Nobody looks at the memory any more."""
+    """Forget a buffer that no view of the host's refers to any more."""

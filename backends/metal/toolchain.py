@@ -27,7 +27,7 @@ _FLAGS: Final = (
 )
 _INCLUDE: Final = "#include <metal_stdlib>"
 _BYTES: Final = 200 << 20
-"""What clang may take for a small source."""
+"""Bytes of memory that clang may take for a small source."""
 
 
 @cache

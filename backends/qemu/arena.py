@@ -98,7 +98,7 @@ class Arena:
         self._free[size].append(address)
 
     def empty(self, address: int, size: int) -> None:
-        """Nobody needs what whole pages hold: it is zero afterwards, and takes no memory."""
+        """Discard the contents of all pages inside a range: they read as zeros afterwards and take no memory."""
         if size >= PAGE:
             self._libc.madvise(address, size, _REMOVE)
 

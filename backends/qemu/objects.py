@@ -137,4 +137,4 @@ _PAGES: Final = frozenset({275, 276, 311})
 _LOW: Final = {277: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4, 312: 3}
 """R_AARCH64_ADD_ABS_LO12_NC, _LDST{8, 16, 32, 64, 128}_ABS_LO12_NC, _LD64_GOT_LO12_NC: low bits are left out."""
 _TABLED: Final = frozenset({311, 312})
-"""Those that are about a word with the address of a symbol."""
+"""Relocations that refer to a word with the address of a symbol."""

@@ -38,7 +38,7 @@ class Thunks:
         return thunk
 
     def put_back(self, thunk: int) -> None:
-        """A thunk that nobody calls any more."""
+        """Give back a thunk that is not called any more."""
         self._free.append(thunk)
 
     def _make(self) -> None:

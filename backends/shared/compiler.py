@@ -109,7 +109,7 @@ def _parsed(text: str) -> llvm.ModuleRef:
 
 
 def _dropped(context: llvm.ContextRef) -> None:
-    """Nobody needs a module any more: its context is disposed of once the module, which refers to it, is."""
+    """Called once a module is gone: holds its context until then, to which the module refers."""
 
 
 def optimised(text: str, recipe: Recipe) -> llvm.ModuleRef:

@@ -92,7 +92,7 @@ class Extent:
 
     @classmethod
     def of(cls, task: Task) -> Extent:
-        """Of a serial task, 1."""
+        """The extent of a task; 1 for a serial one."""
         if task.kind != "parallel":
             return cls(1)
         *header, loop, _ = task.body.ops

@@ -48,7 +48,12 @@ class Library(Protocol):
 
 
 def _fork_between_calls() -> None:
-    """Let a process fork only while no thread is inside LLVM: a child would wait for that thread for ever."""
+    """Let a process fork only while no thread is inside LLVM: a child would wait for that thread for ever.
+
+    The fork has to hold llvmlite's own lock, and llvmlite makes no public name for that. Callbacks that it calls once
+    it has taken the lock (`register_lock_callback`) are not enough: a thread that waits in one holds the lock, which is
+    then taken for good in the child.
+    """
     lock = llvm.ffi.lib._lock
     leave = partial(lock.__exit__, None, None, None)
     if hasattr(os, "register_at_fork"):

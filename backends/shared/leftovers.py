@@ -16,7 +16,7 @@ __all__ = ["Leftovers"]
 
 
 class Leftovers:
-    """Of one device.
+    """What is to be given back to one device.
 
     Args:
         lock: who holds it works with the device.

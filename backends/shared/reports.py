@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,24 @@ from adstack.runtime.adstacks.layout import TaskHeap
 
 from .sites import Site
 
-__all__ = ["check_room", "failure", "number", "outgrown", "overflow_error", "printed", "taken_prints", "written"]
+__all__ = [
+    "OVERFLOW",
+    "PRINT_WORDS",
+    "check_room",
+    "failure",
+    "number",
+    "outgrown",
+    "overflow_error",
+    "printed",
+    "taken_prints",
+    "taken_records",
+    "written",
+]
+
+OVERFLOW: Final = 3
+"""Words of the overflow record (see `overflow_error`); the record of failed checks stands behind it."""
+PRINT_WORDS: Final = 1 << 17
+"""What one launch may print where a device keeps it until the launch is over: arguments, and a word for each print."""
 
 _SMALLER = "make the array smaller, lower ad_stack_size, or use fewer threads (cpu_max_num_threads)"
 _WORD = (1 << 64) - 1
@@ -70,6 +88,18 @@ def listed(numbers: Iterable[object]) -> str:
 def printed(site: Site, bits: Sequence[int]) -> str:
     """The text of a `print`: of a site, and the bits of its arguments."""
     return filled(site.parts, (number(b, t) for b, t in zip(bits, site.types, strict=False)))
+
+
+def taken_records(words: npt.NDArray[np.uint64]) -> tuple[list[int], list[int]] | None:
+    """The overflow record and the record of failed checks in these words of 64 bits, which are then clear.
+
+    None if neither reports anything. The first word of each is 0 where it does not.
+    """
+    overflow, record = words[:OVERFLOW].tolist(), words[OVERFLOW:].tolist()
+    if not overflow[0] and not record[0]:
+        return None
+    words[:] = 0
+    return overflow, record
 
 
 def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tuple[int, ...]]) -> AdstackError:
@@ -128,7 +158,7 @@ def _label(place: Place) -> str:
 
 
 def _extents(place: Place, extents: dict[str, tuple[int, ...]]) -> Sequence[int]:
-    """Those that are known when compiling, or of the last launch."""
+    """The extents of a place: as compiled, if these are constants, else those of the last launch."""
     fixed = [extent for extent in place.shape if extent is not None]
     return fixed if len(fixed) == place.rank else extents[place.name]
 

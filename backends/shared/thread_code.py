@@ -21,7 +21,7 @@ Variable = TypeVar("Variable")
 
 _MOST_SLOTS: Final = 4096
 _SLOTS: Final = 64
-"""Of a machine whose capacity is not known when compiling: devices have little memory for each thread."""
+"""Slots of a machine whose capacity is not known when compiling: devices have little memory for each thread."""
 
 
 @dataclass(kw_only=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 from adstack.backends.shared.extents import Extent
 from adstack.backends.shared.layouts import Layouts
+from adstack.backends.shared.reports import OVERFLOW
 from adstack.errors import BackendUnavailableError
 from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Program
@@ -18,7 +19,7 @@ from adstack.runtime.protocol.options import Options
 
 from .bound import Binder, BoundStream, check_count
 from .codegen import emit_module
-from .executable import OVERFLOW, Executable
+from .executable import Executable
 from .layout import Piece, mapped
 from .records import add_records
 from .shared import Shared

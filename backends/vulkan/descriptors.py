@@ -89,7 +89,7 @@ class Sets:
         return [int(ffi().cast("uintptr_t", one)) for one in sets]
 
     def layout(self, count: int) -> Handle:
-        """Of sets with so many buffers."""
+        """The layout of descriptor sets with so many buffers."""
         if count not in self._layouts:
             one = {"descriptorType": _STORAGE_BUFFER, "descriptorCount": 1, "stageFlags": _COMPUTE_STAGE}
             bindings = ffi().new("VkDescriptorSetLayoutBinding[]", [{"binding": k, **one} for k in range(count)])

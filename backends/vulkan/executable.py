@@ -6,13 +6,12 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from adstack.backends.codegen_spirv.tasks import Emitted
 from adstack.backends.shared.extents import Extent
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.layouts import Layouts
-from adstack.backends.shared.reports import failure, outgrown, overflow_error, taken_prints
+from adstack.backends.shared.reports import failure, outgrown, overflow_error, taken_prints, taken_records
 from adstack.backends.shared.standing import Repeatable
 from adstack.errors import AdstackError
 from adstack.ir.structure import Program
@@ -24,12 +23,7 @@ from .driver.pipeline import Pipeline
 from .layout import Piece, mapped
 from .shortcuts import Launcher
 
-__all__ = ["OVERFLOW", "PRINT_WORDS", "Executable"]
-
-OVERFLOW: Final = 3
-"""Words of the overflow record, which stands in front of the record of failed checks."""
-PRINT_WORDS: Final = 1 << 17
-"""Words that may be printed in one launch."""
+__all__ = ["Executable"]
 
 
 @dataclass
@@ -128,11 +122,10 @@ class Executable(Repeatable):
     def failure(self) -> AdstackError | None:
         """What launches that are over have reported, if anything; the record is clear then."""
         assert self.record is not None
-        view = mapped(self.record)
-        overflow, record = view[:OVERFLOW].tolist(), view[OVERFLOW:].tolist()
-        if not overflow[0] and not record[0]:
+        taken = taken_records(mapped(self.record))
+        if taken is None:
             return None
-        view[:] = 0
+        overflow, record = taken
         self.settled = False
         sites = self.emitted.sites
         if self.repeated and (not record[0] or sites[record[1]].kind == "claims"):

@@ -30,7 +30,7 @@ from .driver.api import Handle, check, ffi, lib
 __all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped"]
 
 ALIGNMENT = 256
-"""Of every piece, in bytes."""
+"""The alignment of every piece, in bytes."""
 _BLOCK = 16 << 20
 """Bytes of a block, unless one piece needs more."""
 _DEVICE, _VISIBLE, _COHERENT, _CACHED = 1, 2, 4, 8

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from adstack.backends.shared.outside import only_guards
 from adstack.backends.shared.own_size import own_size
+from adstack.backends.shared.reports import OVERFLOW, PRINT_WORDS
 from adstack.backends.shared.sites import record_words
 from adstack.ir.types import DType, i64, u64
 
-from .executable import OVERFLOW, PRINT_WORDS, Executable
+from .executable import Executable
 from .layout import Piece, mapped
 
 __all__ = ["add_records"]

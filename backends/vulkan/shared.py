@@ -62,7 +62,7 @@ class Shared:
         return bool(self.unread) or any(executable.unread for executable in self.served.values())
 
     def take_reporting(self) -> list[Executable]:
-        """Those that have; they are looked at now."""
+        """The executables that have something to report; the caller looks at them now."""
         by_machine_code = {key: one for key, one in self.served.items() if one.unread}
         launched = {**self.unread, **by_machine_code}
         self.unread.clear()
@@ -89,7 +89,7 @@ class Shared:
 
 @cache
 def shared(number: int, addresses: bool) -> Shared:
-    """Of a physical device, by its number, and a way to its memory: opened once."""
+    """What all runtimes share of a physical device, given by its number, and of a way to its memory: opened once."""
     physical = capability.devices()
     assert isinstance(physical, list)
     device = opened(physical[number])

@@ -194,7 +194,7 @@ class Launcher:
 
     @property
     def number(self) -> int:
-        """Of the last launch, whoever recorded it."""
+        """The number of the last launch, whoever recorded it."""
         return int(self._slots[self._work.context.own["launch"]])
 
     @number.setter
@@ -215,7 +215,7 @@ class Launcher:
         ]
 
     def integers(self) -> list[Scalar | None]:
-        """The same; None for floats."""
+        """The scalar arguments as `scalars` gives them, with None for floats."""
         pairs = zip(self.scalars(), self._work.program.params, strict=True)
         return [None if dtype.is_float else value for value, dtype in pairs]
 

@@ -81,7 +81,7 @@ class Choices(random.Random):
 
     @contextmanager
     def span(self, label: str) -> Iterator[None]:
-        """What is drawn inside is one thing."""
+        """A context: the choices that are drawn inside belong together, as one span."""
         start = len(self._values)
         yield
         if len(self._values) > start:

@@ -37,6 +37,7 @@ class CountingBuilder(Builder):
     count = 0
 
     def append(self, *args: Any, **kwargs: Any) -> Op:
+        """See `Builder.append`."""
         self.count += 1
         return super().append(*args, **kwargs)
 
@@ -318,7 +319,7 @@ class Generator:
             self.scope.add(result)
 
     def _condition(self, carried: list[Value], size: int) -> Region:
-        """Goes on while a u1 holds, four times at most: the first carried value counts."""
+        """A condition region: a drawn u1, and at most four iterations, which the first carried value counts."""
         with self.inside(Region([Value(v.type) for v in carried])) as region:
             self._fill(self._part(size))
             below = self.b.lt(region.args[0], self.b.const(self.random.randint(0, 4), i32))

@@ -28,7 +28,7 @@ from .results import Results, standing
 __all__ = ["Program", "at_random", "main", "unraised"]
 
 _MEASURED: Final = 10
-"""So often work is done to know how long it takes."""
+"""How often work is run to measure its time."""
 _HEAD: Final = {"command": "python -m adstack.conformance.fuzz.interrupts ARCH --count COUNT --seed SEED --json FILE"}
 
 
@@ -120,7 +120,7 @@ _KINDS: Final = ("call", "gradient", "tape", "without", "forward", "graph", "com
 
 @contextmanager
 def unraised() -> Iterator[None]:
-    """What can't be raised, as exceptions from generators that end, is not reported meanwhile."""
+    """A context in which Python does not report exceptions that it can't raise, as those of finalizers."""
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     try:
         yield

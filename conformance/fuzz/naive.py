@@ -17,7 +17,7 @@ from adstack.ir.structure import Kernel, Op, Program, Region, Task, Value
 from adstack.ir.types import Array, DType
 
 Slot: TypeAlias = Any
-"""What a value is worth: an array of one number, a list for a local array, or a machine for an adstack."""
+"""A value at run time: an array of one number, a list for a local array, or a `NaiveStack` for an adstack."""
 
 __all__ = ["run_naively"]
 
@@ -45,7 +45,7 @@ def run_naively(
 
 
 def number(value: Slot, to: DType) -> Array:
-    """A scalar, as an array of one element: then numpy wraps and rounds without a word."""
+    """A scalar as an array of one element, for which numpy wraps and rounds without warnings."""
     return np.array([to(value)], to.numpy)
 
 
@@ -71,7 +71,11 @@ class NaiveStack:
 
 
 class Machine:
-    """One thread at a time: `values` of the ops it has run, and the counter of its random stream."""
+    """Runs one thread at a time: `values` of the ops that it has run, and the counter of its random stream.
+
+    The method `do_NAME` runs the op NAME, with dots replaced by underscores: it takes the op and its operands' values,
+    and gives the values of its results. An op without one is computed by the `meaning` of its row.
+    """
 
     def __init__(self, memory: dict[str, Array], key: tuple[int, int]) -> None:
         self.memory, self.key = memory, key
@@ -90,6 +94,7 @@ class Machine:
         return [self.values[v] for v in region.terminator.operands]
 
     def meaning(self, op: Op, *operands: Array) -> list[Array]:
+        """The value of the result, by the op's row."""
         assert op.opdef.meaning is not None
         return [np.asarray(op.opdef.meaning(op.result.dtype, *operands)).reshape(1)]
 

@@ -25,7 +25,7 @@ def random_kernel(
     types: Sequence[DType] = ALL,
     sums: Sequence[DType] = INTS,
 ) -> Kernel:
-    """The verified kernel of about `size` ops that `seed` stands for.
+    """A verified kernel of about `size` ops; equal seeds give equal kernels.
 
     With `traps=False`, it runs in debug mode without an error. Its values are of `types`, and what iterations add up
     together is of `sums`.

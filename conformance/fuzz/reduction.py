@@ -43,7 +43,7 @@ def _descended(
     attempt: Attempt,
     more: Callable[[], bool],
 ) -> Draw:
-    """Takes what is smaller and still fails, and goes on from there to the last candidate."""
+    """Go through candidates once; one that is smaller and still fails becomes what the next ones start from."""
     at = 0
     while True:
         left = (values for values in islice(candidates(best), at, None))

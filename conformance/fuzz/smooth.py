@@ -56,7 +56,7 @@ def smooth_kernel(
     shared_locals: bool = False,
     serial_code: bool = False,
 ) -> Kernel:
-    """The verified kernel of about `size` steps that `seed` stands for."""
+    """A verified kernel of about `size` steps; equal seeds give equal kernels."""
     generator = SmoothGenerator(Random(seed), dtype, in_place, value_conditions)
     generator.offer(casts, extremes)
     generator.offer_kernel_level(shared_locals, serial_code)
@@ -130,7 +130,7 @@ class SmoothGenerator:
         self.steps = [step for step, weight in weights.items() for _ in range(weight)]
 
     def offer(self, casts: bool, extremes: bool) -> None:
-        """Draw these, too."""
+        """Add these steps to those that may be drawn."""
         self.steps += [self._cast] * (2 * casts) + [self._extreme] * extremes
 
     def offer_kernel_level(self, shared_locals: bool, serial_code: bool) -> None:
@@ -189,7 +189,7 @@ class SmoothGenerator:
         return [self.whole(extent) for extent in EXTENTS[rank]]
 
     def condition(self) -> Value:
-        """Of an integer, or of a float if allowed."""
+        """A comparison of integers, or of floats if allowed."""
         if self.value_conditions and self.random.random() < 0.5:
             return self.b.lt(self.real(), self.number(self.random.uniform(-1, 1)))
         test = self.random.choice((EQ, LT, NE))
@@ -346,7 +346,7 @@ class SmoothGenerator:
         self._results(self.b.for_(self.b.const(0, i32), trips, [*carried, *moving], region))
 
     def _next(self, arg: Value) -> Value:
-        """What a loop makes of a carried value: a sum, anything, or for an index where it points."""
+        """The next value of a carried one: a sum, any float, or for an index the one that it points to."""
         if not arg.dtype.is_float:
             at = self.b.emit(MOD, arg, self.b.const(EXTENTS[1][0], i32))
             return self.b.load(self.place("idx", i32, EXTENTS[1]), [at])
@@ -384,7 +384,7 @@ class SmoothGenerator:
         return region
 
     def _kept(self, arg: Value) -> Value:
-        """What a condition region hands on of a float: mostly the same."""
+        """The float that a condition region yields for a carried one: in most cases the same."""
         return arg if self.random.random() < 0.8 else self.b.emit(SIN, arg)
 
     def _body(self, carried: list[Value]) -> Region:

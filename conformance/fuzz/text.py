@@ -28,7 +28,7 @@ __all__ = ["Finding", "examine", "main"]
 RESPONSE_SECONDS: Final = 30.0
 """A worker that has not answered after this time is stuck in machine code, and is ended."""
 RECYCLED: Final = 400
-"""Mutants that one process runs; then it makes room for another, with all that they left behind."""
+"""Mutants that one process runs before a new one takes its place, so that what they leave behind does not add up."""
 
 
 @dataclass(frozen=True)

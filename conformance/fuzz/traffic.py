@@ -22,7 +22,7 @@ KINDS: Final = ("add", "min", "max")
 
 
 def traffic_kernel(seed: int, size: int = 8, dtype: DType = f64) -> Kernel:
-    """The verified kernel of about `size` accesses that `seed` stands for."""
+    """A verified kernel of about `size` accesses; equal seeds give equal kernels."""
     kernel = Traffic(Random(seed), dtype).kernel(size)
     verify(kernel)
     return kernel

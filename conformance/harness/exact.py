@@ -88,7 +88,7 @@ def _nearest(value: Fraction, dtype: DType) -> float:
 
 @cache
 def _range(dtype: DType) -> tuple[int, int, int]:
-    """Of a float type: its least exponent, the bits of its fractions, and the least power of 2 beyond it."""
+    """(least exponent, bits of the fraction, exponent of the least power of 2 out of range) of a float type."""
     info = np.finfo(dtype)
     return int(info.minexp), int(info.nmant), int(info.maxexp)
 

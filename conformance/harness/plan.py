@@ -27,7 +27,7 @@ def _matches(id_: str, pattern: str) -> bool:
 
 
 def one_of_each(entries: Iterable[Entry], seed: int = 0, dtypes: Collection[str] = ()) -> list[Entry]:
-    """Of each case one variant: the one whose own seed is the least, so that another `seed` chooses others.
+    """One variant of each case: that with the least seed of its own, so that another `seed` chooses others.
 
     Where the subject has these `dtypes` alone, a variant in another type is chosen of none but those cases that have no
     other variant.

@@ -75,7 +75,7 @@ def _mod(a: Interval, b: Interval) -> Interval | None:
 
 
 def _natural(rule: Callable[[Interval, Interval], Interval | None]) -> Rule:
-    """Of numbers that are not negative, truncating and flooring are the same."""
+    """The `rule` where the first operand is not negative: there truncating and flooring are the same."""
     return lambda a, b: rule(a, b) if a[0] >= 0 else None
 
 

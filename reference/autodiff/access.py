@@ -116,7 +116,7 @@ class _Marking:
         return self.b.emit(NE, old, new)
 
     def _entry(self, words: list[Value]) -> Region:
-        """Writes the record's words from the second on."""
+        """A region that writes these words to the record, from its second word on."""
         entry = Region()
         with self.b.into(entry):
             for k, word in enumerate(words, 1):

@@ -93,7 +93,7 @@ class LoopPlan:
             yield from loop.told(checkpoints)
 
     def least(self) -> Iterator[str]:
-        """What is there at once at least, as text about this loop and each checkpointed loop inside it."""
+        """The least memory that the loop takes at once, as text; also of each checkpointed loop inside it."""
         own = f"{_bytes(self.saved)} that a trip keeps" + (", and more in loops inside" if _bytes(self.inner) else "")
         yield f"line {self.loc.line}: a state of {_bytes(_sum((1, self.state), (1, self.once)))} bytes, {own}"
         for loop in self.nested:
@@ -161,7 +161,7 @@ class CheckpointPlan:
         return min(schemes, key=lambda scheme: (self.again(scheme, trips), -scheme.block), default=None)
 
     def again(self, checkpoints: Checkpoints, trips: int = LONG) -> int:
-        """How many iterations run only to get further, of each level of a nest in which every loop has so many."""
+        """How many iterations run only to reach a later one, summed over the levels of nested loops of `trips`."""
         again = checkpoints.block * forward_blocks(-(-trips // checkpoints.block), checkpoints.snapshots)
         return again + (self.depth - 1) * forward_blocks(trips, checkpoints.snapshots)
 

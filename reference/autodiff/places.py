@@ -7,10 +7,10 @@ from typing import Final
 __all__ = ["RECORD", "WANTED"]
 
 RECORD: Final = "access.record"
-"""Of a checked kernel (`access.py`): the first write of an element that was read before."""
+"""The place in which a checked kernel (`access.py`) reports the first write of an element that was read before."""
 
 WANTED: Final = "journal.wanted"
-"""Of a journaled kernel (`journaled.py`): how much room its logs would have needed, two words (u64) for each sheet.
+"""The place in which a journaled kernel (`journaled.py`) counts the room that its logs need: two u64 for each sheet.
 
 Not every target has an atomic maximum of integers with 64 bits and a sign.
 """

@@ -18,7 +18,7 @@ class SparseArray(Protocol):
 
     @property
     def cells(self) -> tuple[Cells, ...]:
-        """Of the sparse levels, from the root on."""
+        """The cells of the sparse levels, from the root on."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -46,7 +46,7 @@ class HostArray(ABC):
     _low: float = 0
     _high: float = 0
     _cells: tuple[Cells, ...] = ()
-    """Those of `cells`, once there is memory."""
+    """What `cells` gives, once there is memory."""
 
     @property
     def cells(self) -> tuple[Cells, ...]:
@@ -320,7 +320,7 @@ class HostArray(ABC):
         return str(self.to_numpy())
 
     def _calculate(self, other: object) -> Any:
-        """Fields have no arithmetic; what numpy makes of one beside an array of its own is its own business."""
+        """Refuse arithmetic, which fields do not have; beside an array of numpy's, numpy decides."""
         if isinstance(other, (np.ndarray, np.generic)):
             return NotImplemented
         raise AdstackTypeError(

@@ -194,7 +194,7 @@ class Ndarray(HostArray):
         return _duplicate(self)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Ndarray:
-        """The same; in a structure that is copied, the gradient of the copy stands where that of the array stood."""
+        """As `__copy__`; in a copied structure that also holds the gradient, the copy's gradient stands there."""
         primal = self.primal
         if primal is not None:
             return cast(Ndarray, attrgetter(self.role)(copy.deepcopy(primal, memo)))

@@ -88,7 +88,7 @@ class Words(ScalarField):
 class SNode(Node):
     """A level of a layout: axes with extents inside a parent. It gives shapes, and says what is active.
 
-    Where the elements stand in memory is adstack's own business.
+    It does not say where the elements stand in memory, which adstack decides.
     """
 
     COPY_WHAT = "a level of a layout"
@@ -211,7 +211,7 @@ class SNode(Node):
         return child
 
     def make_sparse(self, what: str, shape: tuple[int, ...], along: ListAxis | None = None) -> None:
-        """Make it a sparse level, with words of a shape that say `what`."""
+        """Make this level sparse: words of this shape say which cells are "active", or the "length" of lists."""
         words, before = Words(what), Words(f"{what}_before")
         for field in (words, before):
             field.put(self._tree.register(Placement(shape, (0,) * len(shape))))
@@ -233,7 +233,7 @@ class SNode(Node):
         return self
 
     def _name_words(self, name: str) -> None:
-        """Let messages call the words of the levels after the first field with a name."""
+        """Name the words of the sparse levels, for messages, after the first field that has a name."""
         for cells in self.cells if name else ():
             for words in (cells.level.words, cells.level.before):
                 if isinstance(words, Field) and "." not in words.name:

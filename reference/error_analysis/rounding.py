@@ -159,7 +159,7 @@ def jump(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
 
 
 def multiplied(row: OpDef, args: Sequence[Array], errors: Sequence[Array]) -> Array:
-    """Of the first two operands, as they are and with each other; a third is added."""
+    """The error of a product of two operands, from their errors; that of a third operand is added."""
     (x, y), (dx, dy) = (np.abs(arg) for arg in args[:2]), errors[:2]
     brought = carried(y, dx) + carried(x, dy) + dx * dy
     return np.asarray(brought + errors[2] if len(errors) > 2 else brought)

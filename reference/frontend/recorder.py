@@ -22,4 +22,5 @@ class Recorder:
         return emit(row, args, attrs)
 
     def inline(self, func: Func, args: tuple[Operand, ...], kwargs: dict[str, Operand], owned: bool, /) -> Operand:
+        """See `Emitter.inline` in `values/protocol.py`."""
         return inline(self.context, func, list(args), kwargs, statement=False, owned=owned)

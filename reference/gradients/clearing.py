@@ -46,8 +46,8 @@ def clear_all_gradients() -> None:
 
 
 def clear_all(role: str, *, everyones: bool = False) -> None:
-    """Set the gradients ("grad") of all fields, or the duals ("dual") of all fields and ndarrays, to zero, and with
-    either the duals of gradients; those that another thread used last only with `everyones`.
+    """Set the gradients ("grad") of all fields, or the duals ("dual") of all fields and ndarrays, to zero; in both
+    cases also the duals of gradients. What another thread used last is left as it is, unless `everyones`.
     """
     kinds = (Field, Ndarray) if role == "dual" else (Field,)
     for resident in state.current().residents():

@@ -23,7 +23,7 @@ __all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "memory_of"]
 
 
 def memory_of(specialisation: Specialisation, call: Call, names: frozenset[str]) -> Iterator[tuple[str, Buffer]]:
-    """(label, memory) of those places of one launch that have such names."""
+    """(label, memory) of the places of one launch that have these names."""
     for name in names:
         place = specialisation.plan.compiled.program.places.get(name) or specialisation.kernel.places.get(name)
         buffer = call.arrays.get(name) or specialisation.plan.buffers.get(name)

@@ -1,7 +1,6 @@
 """Random numbers: Philox4x32-10, a function of where the number is drawn, so that every machine draws the same.
 
-Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. One block of four 32-bit words per
-number drawn:
+`adstack.ir.philox` has its constants and its source. One block of four 32-bit words is computed per number drawn:
 
     key     = (seed, launch)                                   each modulo 2^32
     counter = (number, iteration low, iteration high, section)
@@ -19,16 +18,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.philox import FRACTION_BITS, MULTIPLIERS, ROUNDS, WEYL
 from ..ir.types import DType
 from .lanes import Array
 
 Words = npt.NDArray[np.uint64]
 
-ROUNDS: Final = 10
-MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
-WEYL: Final = (0x9E3779B9, 0xBB67AE85)
 MASK: Final = 0xFFFFFFFF
-FRACTION_BITS: Final = {16: 11, 32: 24, 64: 53}
 
 
 def philox(counter: tuple[Words, Words, Words, Words], key: tuple[int, int]) -> tuple[Words, Words, Words, Words]:

@@ -74,7 +74,7 @@ class _Comparison:
         self._define(a.results, b.results, f"{where}: results")
 
     def _functions(self, a: Function, b: Function) -> None:
-        """Of the same name already; those of a text are compared in full, once."""
+        """Compare functions whose names are equal; the bodies of those of a text are compared once."""
         if a is not b and self.functions.setdefault(a, b) is b and a not in self.entered:
             self.entered.add(a)
             self._equal(f"{a!r}: types", (a.params, a.returns), (b.params, b.returns))

@@ -119,7 +119,7 @@ class OpDef:
             function, so its bits are defined in one place.
         reals_only: the language refuses integer operands; where False they are cast to its default float type.
         budget: distance from the correctly rounded result that its lowering may have.
-        ordinary: sizes of f32 arguments between which the library's function takes no rare way, and no multiply-add
+        ordinary: sizes of f32 arguments between which the library's function takes no cold path, and no multiply-add
             meets a subnormal number or loses one (`tools/accuracy/ordinary.py` finds them); None if there are none.
         rounds: its result, if that is a float, is rounded; not where an operand, or an integral value, is handed on.
         step: it is constant between jumps.

@@ -13,7 +13,7 @@ __all__ = ["Followers"]
 
 
 class Followers:
-    """Those of one kernel, by the kinds of its calls."""
+    """What serves calls of one kernel where they are the next ones of a sequence, by the kinds of these calls."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Follower] = {}

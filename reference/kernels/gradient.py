@@ -174,7 +174,7 @@ class Gradient(ByName):
 
 
 def _reported(mode: Differentiated, call: Call, *, use: bool) -> AdstackReport:
-    """Of one reverse mode, with the depths for a call where all memory is there that it needs."""
+    """The report of one reverse mode; with the depths for a call, if all memory that these depend on is there."""
     from ..runtime.adstack_report import measured
 
     plan, report = mode.plan, mode.adstack_report()

@@ -73,6 +73,7 @@ class Kernel(ByName):
         self._compiled: dict[tuple[object, ...], tuple[Specialisation, ...]] = {}
         self._shortcuts: set[tuple[object, ...]] = set()
         self._shortcuts_epoch = 0
+        self._compilations = 0
         self._followers = Followers()
         self.__call__ = self.serve
         self._gradient = Gradient(self)
@@ -143,22 +144,15 @@ class Kernel(ByName):
             return recorder.call(self, args, kwargs)
         if kwargs and self._shortcuts:
             return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
-        runtime = self._entered()
-        if kwargs or len(args) != len(self._takes):
-            args = self._bound(args, kwargs)
-        call = Call()
-        for take, value in zip(self._takes, args, strict=True):
-            take(value, call)
-        for candidate in self._compiled.get(tuple(call.key), ()):
-            if not candidate.captured or candidate.is_current():
-                if candidate.placed != PLACED[0]:
-                    look_for_gradients(candidate, runtime)
-                if self.graph and candidate.graph is not False:
-                    return as_graph.launch(candidate, call, runtime)
-                result = candidate.launch(call)
-                self._shorten(candidate, args)
-                return result
-        return self._compile(args, call, runtime).launch(call)
+        compilations = self._compilations
+        specialisation, call, runtime = self.prepared(args, kwargs)
+        if self._compilations != compilations:
+            return specialisation.launch(call)
+        if self.graph and specialisation.graph is not False:
+            return as_graph.launch(specialisation, call, runtime)
+        result = specialisation.launch(call)
+        self._shorten(specialisation, self.positional(args, kwargs))
+        return result
 
     def _shorten(self, specialisation: Specialisation, args: tuple[object, ...]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
@@ -276,6 +270,7 @@ class Kernel(ByName):
 
     def _compile(self, args: tuple[object, ...], call: Call, runtime: state.Runtime) -> Specialisation:
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
+        self._compilations += 1
         specialisation = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
         look_for_gradients(specialisation, runtime)
         key = tuple(call.key)

@@ -93,7 +93,7 @@ class Loan:
                 )
 
     def _neighbours(self, call: Call) -> list[str]:
-        """Other places in the same memory."""
+        """The places of other arguments that share memory with this one."""
         originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
         arrays = {place: originals.get(place, buffer.view()) for place, buffer in call.arrays.items()}
         return [

@@ -23,7 +23,7 @@ __all__ = ["NdarrayParameter", "WithGradient", "is_array"]
 
 
 _READ_ONLY: Final = np.zeros(0)
-"""Stands for memory of others that may not be written."""
+"""Stands as the `original` of a loan for memory of others that may not be written."""
 _READ_ONLY.flags.writeable = False
 Tensor: TypeAlias = Any
 """An array or tensor of any library that speaks DLPack; of torch, where it is called so."""

@@ -109,7 +109,7 @@ def _attribute(owner: object, name: str, was: object, life: Life) -> Attribute:
 
 
 def conditions(captured: Sequence[Attribute]) -> tuple[Still, ...] | None:
-    """What machine code looks at, for what attributes hold; None if it can't tell."""
+    """The conditions by which machine code sees that attributes hold what they held; None if only Python can."""
     words: list[Still] = []
     for one in captured:
         if one.words is None:

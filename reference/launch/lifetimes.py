@@ -153,7 +153,7 @@ def _leaves(key: object) -> Iterator[object]:
 
 
 def valueless(spec: Spec) -> Spec:
-    """The same, without template arguments themselves."""
+    """A spec without the values of template arguments."""
     if isinstance(spec, StructSpec):
         return replace(spec, members=tuple((name, valueless(member)) for name, member in spec.members))
     return replace(spec, value=None) if isinstance(spec, TemplateSpec) else spec

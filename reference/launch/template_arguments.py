@@ -40,7 +40,7 @@ class TemplateParameter:
         return self.array.spec(value) if is_array(value) else TemplateSpec(value, template_key(value))
 
     def described(self, value: object) -> Argument | None:
-        """This very object, where no other key can come of it."""
+        """A description that only this object fits; None if its contents may change, and with them its key."""
         if is_array(value):
             return self.array.described(value)
         if isinstance(value, (tuple, list, Elements)):

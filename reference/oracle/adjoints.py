@@ -54,6 +54,8 @@ class Adjoint:
         return [part[chosen] for part in (at, *full)]
 
     def clear(self, at: Array) -> None:
-        """These elements were overwritten: what they were before is worth nothing."""
+        """Set the adjoints of these elements to 0: the elements were overwritten, so the loss does not depend on what
+        they held before.
+        """
         self.value[at] = 0
         self.live[at] = False

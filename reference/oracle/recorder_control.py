@@ -39,7 +39,7 @@ class Leavers:
             move(self.run, lanes, source, target)
 
     def stay(self, lanes: Lanes, staying: Array, yielded: Sequence[Node]) -> Lanes | None:
-        """Those that stay go on in the frame returned; the others leave."""
+        """Let the lanes `staying` go on, in the frame returned; the others leave the loop with what they yielded."""
         if staying.all():
             return lanes
         if not staying.any():

@@ -19,7 +19,7 @@ FIRST = "the first call of its kind: compiled, or handed to machine code from th
 
 
 def recorder() -> str:
-    """Who records what this thread calls; "" if nobody does."""
+    """What records the calls of this thread, in words; "" if nothing does."""
     owner = in_charge()
     return "" if owner is None else f"recorded: {type(owner).__name__}"
 
@@ -33,7 +33,7 @@ def reason(kernel: Kernel, args: tuple[object, ...], kwargs: dict[str, object]) 
 
 
 def reason_of_gradient() -> str:
-    """Why machine code did not serve a call of a reverse mode that nobody recorded."""
+    """Why machine code did not serve a call of a reverse mode outside a tape and a graph."""
     if serving(state.current().backend) is None:
         return "the backend has no machine code for calls"
     return "the first call of its kind, or what the launch read has to be looked at before adjoints go through it"

@@ -151,7 +151,7 @@ class AdstackReport(Sequence[StackRow]):
 
     @classmethod
     def together(cls, reports: Sequence[AdstackReport], kept: Sequence[str]) -> AdstackReport:
-        """Of reverse modes that run one after the other."""
+        """One report for reverse modes that run one after the other."""
         sums = sum((Counter(one.sums) for one in reports), Counter[str]())
         return cls(
             tuple(row for one in reports for row in one.rows),

@@ -155,7 +155,7 @@ def _logged(kernel: Kernel, logs: Mapping[str, Place]) -> Derived:
 
 
 def seen_mode(derived: Derived, names: Collection[str]) -> Derived:
-    """The same, which also marks what it reads of these places."""
+    """A mode that also marks what it reads of the places `names`."""
     if not names:
         return derived
     marked = seen(derived.kernel, names)

@@ -176,4 +176,4 @@ class Plan:
 
 
 def _nobody(*_: object, **__: object) -> None:
-    """Others say who serves the calls that are left."""
+    """Does nothing: the calls that are left are served otherwise."""

@@ -85,6 +85,10 @@ def _plain(value: OfTorch) -> OfTorch:
 
 
 def _is_view(tensor: OfTorch) -> bool:
+    """Whether torch has to be told of a write to a tensor by a copy.
+
+    torch has no public name for whether a tensor is a view: comparing storages misses views of all elements.
+    """
     return tensor._is_view() or not tensor.is_contiguous()
 
 

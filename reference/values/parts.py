@@ -15,7 +15,7 @@ from .scalars import check_number
 __all__ = ["frexp"]
 
 _LAYOUTS: Final[dict[DType, tuple[DType, int, int]]] = {f32: (i32, 23, 127), f64: (i64, 52, 1023)}
-"""Of each type: the integer of its width, how many bits its fraction has, and the bias of its exponent."""
+"""Float type -> (integer type of its width, bits of its fraction, bias of its exponent)."""
 
 
 def frexp(x: Operand) -> tuple[Operand, Operand]:
@@ -39,7 +39,7 @@ def frexp(x: Operand) -> tuple[Operand, Operand]:
 
 
 def _parts(x: Operand) -> tuple[Operand, Operand]:
-    """Of a runtime value of f32 or f64.
+    """Fraction and exponent of a runtime value of f32 or f64.
 
     First x is brought near 1 by a power of 2, so that neither it nor the power that takes its exponent away is
     subnormal. Products with powers of 2 are exact, and have the derivative that m has.

@@ -52,7 +52,7 @@ class AtomicTarget(Protocol):
 
 
 _EMITTERS: Final[Scopes[Emitter | None]] = Scopes(asks=True)
-"""Those who record operations now. A kernel that is called meanwhile is no launch."""
+"""What records operations now, in each thread. A kernel that is called meanwhile is not launched."""
 _LOWERINGS: Final[Scopes[object]] = Scopes()
 
 

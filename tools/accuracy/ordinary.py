@@ -3,7 +3,7 @@
 python -m adstack.tools.accuracy.ordinary NAME ...
 
 Prints the widest range of sizes about 1, between powers of two, in which none does, none gives 0 for a sum that is not,
-and no rare way is taken: what stands in the rows as `ordinary`.
+and no cold path is taken: what stands in the rows as `ordinary`.
 """
 
 from __future__ import annotations

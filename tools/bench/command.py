@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..loading.programs import split_target
 from ..terminal.console import console
-from ..terminal.pythons import pythons_of
+from ..terminal.pythons import python_option
 from .asv.options import Asv, asv_of, asv_options
 from .environments import PEERS, EnvironmentFailedError, folder_of_peers, install
 from .goals import ROWS_OF_GOALS
@@ -100,14 +100,7 @@ def _listed(choices: Sequence[str]) -> Callable[[click.Context, click.Parameter,
     help="Of the programs (the rows *program-*).",
 )
 @click.option("--rounds", type=click.IntRange(min=1), default=15, show_default=True, help="Samples of each.")
-@click.option(
-    "--python",
-    "pythons",
-    multiple=True,
-    metavar="NAME=PATH",
-    callback=pythons_of(PEERS),
-    help="The interpreter for which a peer is installed; repeatable.",
-)
+@python_option(PEERS)
 @click.option(
     "--peers",
     "peers_folder",

@@ -41,7 +41,7 @@ def figure(samples: Sequence[float]) -> Figure:
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """That of at least one positive number."""
+    """The geometric mean of at least one positive number."""
     return statistics.geometric_mean(ratios)
 
 

@@ -170,7 +170,7 @@ _WORKS: Final = {
     "dense": (4, None, None, _SHARED),
     "histogram": (4, None, None, ""),
 }
-"""Of each work: goals of reverse over forward, and with the gradient over Quadrants and over JAX; why one is missed."""
+"""Work -> goals: reverse over forward; with the gradient, over Quadrants and over JAX; and why one is missed."""
 _ON_GPUS: Final = {
     ("newton", "cuda"): _UNKNOWN,
     ("dense", "cuda"): _WEIGHTS,

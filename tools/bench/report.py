@@ -91,7 +91,7 @@ class Run:
         return ratio(mine.cpu, theirs.cpu) if cpu else ratio(mine.wall, theirs.wall)
 
     def means(self) -> Record:
-        """Of the programs' ratios: the geometric mean and how many there are, by kind of row and peer."""
+        """The geometric mean of the programs' ratios, and how many there are, by kind of row and peer."""
         means: Record = {}
         for kind in dict.fromkeys(row.kind for row in self.rows if row.size):
             for other in self.subjects[1:]:

@@ -79,20 +79,25 @@ class Torch(Guest):
             raise ImportError("torch has no device")
 
     def made(self, values: Foreign) -> Foreign:
+        """See `Guest.made`."""
         return self.np.tensor(values, device="cuda")
 
     def read(self, array: Foreign) -> list[float]:
+        """See `Guest.read`."""
         values: list[float] = array.detach().cpu().numpy().tolist()
         return values
 
     def copied(self, array: Foreign) -> Foreign:
+        """See `Guest.copied`."""
         return array.clone()
 
     def busy(self) -> AbstractContextManager[Foreign]:
+        """See `Guest.busy`."""
         context: AbstractContextManager[Foreign] = self.np.cuda.stream(self.np.cuda.Stream())
         return context
 
     def late(self) -> None:
+        """See `Guest.late`."""
         matrix = self.np.ones((4096, 4096), device="cuda")
         for _ in range(PRODUCTS):
             matrix = matrix @ matrix
@@ -109,20 +114,25 @@ class Cupy(Guest):
         self._wait = self.np.RawKernel(self.WAIT, "wait")
 
     def made(self, values: Foreign) -> Foreign:
+        """See `Guest.made`."""
         return self.np.asarray(values)
 
     def read(self, array: Foreign) -> list[float]:
+        """See `Guest.read`."""
         values: list[float] = array.get().tolist()
         return values
 
     def copied(self, array: Foreign) -> Foreign:
+        """See `Guest.copied`."""
         return array.copy()
 
     def busy(self) -> AbstractContextManager[Foreign]:
+        """See `Guest.busy`."""
         stream: AbstractContextManager[Foreign] = self.np.cuda.Stream(non_blocking=True)
         return stream
 
     def late(self) -> None:
+        """See `Guest.late`."""
         self._wait((1,), (1,), (self.np.int64(LATE),))
 
 
@@ -287,6 +297,7 @@ class Jax(Guest):
         super().__init__()
 
     def shared(self, array: Foreign) -> Foreign:
+        """See `Guest.shared`."""
         return importlib.import_module("jax.dlpack").from_dlpack(array)
 
 

@@ -1,7 +1,7 @@
 """The rows of `throughput` in NVIDIA Warp: `python -m adstack.tools.device.peer_warp ARCH FILE`.
 
 Reverse mode there keeps nothing: what a loop carried is right only where the loop was unrolled, so that the number of
-turns of the recurrence is a constant here. Gradients are held against those of numpy, and the distance is told.
+iterations of the recurrence is a constant here. Gradients are compared with numpy's, and the distance is reported.
 """
 
 from __future__ import annotations

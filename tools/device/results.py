@@ -72,7 +72,7 @@ def _read(out: Path, file: str) -> Record | None:
 
 
 def _brief(record: Record) -> Record:
-    """Of the suite, how many cases came out how, and those that failed; of others, everything."""
+    """A record of the suite cut to its counts and the cases that failed; other records as they are."""
     if "subjects" not in record:
         return record
     failed = [f"{cell['case']}: {cell['status']}" for cell in record["cells"] if cell["failed"]]

@@ -183,7 +183,7 @@ class _Session:
         return True
 
     def _ready(self) -> list[Connection]:
-        """Those that have something to say, or no time left."""
+        """The processes that have an answer, or no time left."""
         ready = [receiver for receiver in wait(list(self.running), timeout=1) if isinstance(receiver, Connection)]
         late = [receiver for receiver, (_, _, end) in self.running.items() if time.monotonic() > end]
         return list({*ready, *late})

@@ -14,7 +14,7 @@ Axes: TypeAlias = Any
 
 INK: Final = {"light": "#1d2126", "dark": "#e4e6ea"}
 COLOURS: Final = ("#3478c6", "#d9822b", "#4fa36b", "#a45fc0")
-"""Of peers; seen as well on white as on black."""
+"""The colours of peers, which are seen as well on white as on black."""
 _NAMES: Final = {"quadrants": "Quadrants", "taichi": "Taichi", "jax": "JAX", "warp": "Warp"}
 _BAR: Final = 0.8
 WIDTH: Final = 5.4

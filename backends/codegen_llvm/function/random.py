@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adstack.ir.ops import RANDOM
+from adstack.ir.philox import FRACTION_BITS, MULTIPLIERS, ROUNDS, WEYL
 from adstack.ir.structure import Op
 from adstack.ir.types import DType, f32, f64, i64, u64
 
@@ -10,11 +11,6 @@ from ..text.writer import type_text
 from .region import RegionEmitter, handles
 
 __all__: list[str] = []
-
-_ROUNDS = 10
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-_WEYL = (0x9E3779B9, 0xBB67AE85)
-_FRACTION_BITS = {16: 11, 32: 24, 64: 53}
 
 
 @handles(RANDOM)
@@ -49,13 +45,13 @@ def _block(e: RegionEmitter, number: str) -> tuple[str, str]:
     c0, c1 = (w.let(f"and {ty} {x}, {mask}") for x in (number, iteration))
     c2, c3 = w.let(f"lshr {ty} {iteration}, {half}"), w.constant(e.frame.section, u64, lanes)
     keys = [w.let(f"and i64 %{name}, 4294967295") for name in ("seed", "launch")]
-    for step in range(_ROUNDS):
+    for step in range(ROUNDS):
         k0, k1 = (
             e.splat(w.let(f"and i64 {w.let(f'add i64 {key}, {step * weyl}')}, 4294967295"), i64)
-            for key, weyl in zip(keys, _WEYL, strict=True)
+            for key, weyl in zip(keys, WEYL, strict=True)
         )
         p0, p1 = (
-            w.let(f"mul {ty} {c}, {w.constant(m, u64, lanes)}") for c, m in zip((c0, c2), _MULTIPLIERS, strict=True)
+            w.let(f"mul {ty} {c}, {w.constant(m, u64, lanes)}") for c, m in zip((c0, c2), MULTIPLIERS, strict=True)
         )
         next0, next2 = (
             _mixed(e, ty, [w.let(f"lshr {ty} {p}, {half}"), c, k]) for p, c, k in ((p1, c1, k0), (p0, c3, k1))
@@ -80,7 +76,7 @@ def _value(e: RegionEmitter, to: DType, low: str, high: str) -> str:
     result = type_text(to, lanes)
     if not to.is_float:
         return word if to.bits == 64 else w.let(f"trunc {ty} {word} to {result}")
-    kept = _FRACTION_BITS[to.bits]
+    kept = FRACTION_BITS[to.bits]
     bits = w.let(f"lshr {ty} {word}, {w.constant(max(to.bits, 32) - kept, u64, lanes)}")
     # exact: the integer has no more bits than the significand, and the factor is a power of two
     wide = f64 if to is f64 else f32

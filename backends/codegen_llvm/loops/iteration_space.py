@@ -16,7 +16,7 @@ __all__ = ["Box", "Rest", "first_lanes"]
 
 
 class Rest(Enum):
-    """What becomes of the last iterations of a piece of a loop, which are too few for all lanes."""
+    """How the last iterations of a piece of a loop run, which are too few for all lanes."""
 
     ONE_BY_ONE = auto()
     MASKED = auto()

@@ -56,7 +56,7 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
 
 
 def _forgetful(e: RegionEmitter, kind: str, pointer: str, dtype: DType, value: str) -> None:
-    """One lane's atomic update, whose old value nobody wants."""
+    """One lane's atomic update whose old value is not used."""
     update(e, kind, pointer, dtype, value, wanted=False)
 
 

@@ -1,4 +1,4 @@
-"""Atomic updates of elements that nobody else touches meanwhile: they load, combine and store like any other access.
+"""Atomic updates of elements that no other thread accesses meanwhile: they load, combine and store.
 
 Which these are the plan says (`adstack.analysis.accumulation`), by the attribute `sums` of the update; whether places
 that the caller hands in overlap is seen here, when the task runs.

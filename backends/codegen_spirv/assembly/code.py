@@ -52,11 +52,11 @@ class Num:
         return self._two(Op.FDiv, other)
 
     def __floordiv__(self, other: Num | float) -> Num:
-        """Of integers, toward zero."""
+        """The quotient; of integers it is rounded toward zero."""
         return self._kind(Op.FDiv, Op.SDiv, Op.UDiv, other)
 
     def __mod__(self, other: Num | float) -> Num:
-        """Of integers, with the sign of the dividend: Vulkan leaves remainders of negative numbers open."""
+        """The remainder; of integers with the sign of the dividend: Vulkan leaves it open where one is negative."""
         if self.dtype.kind == "i":
             return self - self // other * other
         return self._kind(Op.UMod, Op.SRem, Op.UMod, other)
@@ -116,7 +116,7 @@ class Num:
         return self._compared(Op.FUnordNotEqual, Op.INotEqual, integers, other)
 
     def differs(self, other: Num | float) -> Num:
-        """Of floats: one is less than the other; a NaN is neither."""
+        """Whether the numbers differ; of floats, whether one is less than the other, which a NaN never is."""
         return self._compared(Op.FOrdNotEqual, Op.INotEqual, Op.INotEqual, other)
 
     def choose(self, yes: Num, no: Num | float) -> Num:

@@ -202,4 +202,4 @@ STD: Final = {
     "Fma": 50,
     "FindUMsb": 75,
 }
-"""Of the instruction set GLSL.std.450."""
+"""Instructions of the set GLSL.std.450, by name."""

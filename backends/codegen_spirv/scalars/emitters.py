@@ -30,7 +30,7 @@ class Site:
 
     @property
     def dtype(self) -> DType:
-        """Of the first operand."""
+        """The type of the first operand."""
         return self.args[0].dtype
 
     def const(self, value: bool | float) -> Num:

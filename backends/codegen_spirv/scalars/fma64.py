@@ -26,7 +26,8 @@ _SIGN = 1 << 63
 _SPECIAL = 2047
 """The exponent of infinities and NaNs."""
 _SMALL, _LARGE, _HUGE = 1146, 2996, 1993
-"""Of two exponents added: below it a product is scaled up, above it down; of one: where an addend is scaled down."""
+"""Sums of two exponents below which a product is scaled up and above which it is scaled down; the exponent above
+which an addend is scaled down."""
 _BEYOND = 3200
 """A product with such an exponent is infinite, whatever is added."""
 _TOP = 1900

@@ -191,7 +191,7 @@ def _fields(program: Program, *, dual: bool = False) -> str:
 
 
 def _launched(program: Program) -> str:
-    """Functions that launch everything, and go back."""
+    """Two functions: one launches everything, the other also propagates adjoints back through that."""
     forward, backward = ["def launches():", *_under(program.launches)], _backward(program)
     return "\n".join([*forward, "", "def gradients():", *_under(["launches()", *backward])])
 

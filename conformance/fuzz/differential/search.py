@@ -73,7 +73,7 @@ class Outcome:
 
     def explains(self, one: Program, failure: Failure) -> bool:
         """Whether a finding explains why a program fails."""
-        return any(known.explains(one, failure) for known in self.findings)
+        return any(finding.explains(one, failure) for finding in self.findings)
 
     def add(self, other: Outcome) -> list[Finding]:
         """Take in what came of other programs; the findings among them that are new."""

@@ -96,7 +96,7 @@ class Code:
         scope.floats.append(name)
 
     def _update(self, scope: Scope) -> None:
-        """A local takes another value; in a loop that is a carried one."""
+        """Assign to a local; in a loop it is a carried value."""
         if not scope.floats:
             self._local(scope)
             return
@@ -124,7 +124,7 @@ class Code:
         self.write(f"{name}[{self.terms.component(scope)}] {operator} {self.terms.real(scope, 1)}")
 
     def _turned(self, scope: Scope) -> None:
-        """A vector is made anew from its own components."""
+        """Assign to a vector new components that are computed from its own."""
         if not scope.vectors:
             self._vector(scope)
             return

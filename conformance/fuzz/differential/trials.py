@@ -75,7 +75,7 @@ class Laboratory:
         self._station.close()
 
     def examine(self, programs: Sequence[Program], modes: Sequence[str] = ()) -> list[Verdict]:
-        """What becomes of each program, in all modes or some.
+        """Run programs in all modes, or in some; gives the verdict on each.
 
         They are run together, and each alone if that does not tell of each.
         """
@@ -117,12 +117,12 @@ class Laboratory:
 
 def _by_run(message: str) -> dict[int, str]:
     """What was said of each run of a case, by its position."""
-    told: dict[int, str] = {}
+    messages: dict[int, str] = {}
     for line in message.splitlines():
         match = re.match(r"run (\d+): ", line)
         number = int(match[1]) - 1 if match else 0
-        told[number] = f"{told[number]}\n{line}" if number in told else line
-    return told
+        messages[number] = f"{messages[number]}\n{line}" if number in messages else line
+    return messages
 
 
 def _failure(mode: str, status: Status, message: str) -> Failure:

@@ -14,7 +14,7 @@ from .simulated import Program
 __all__ = ["Function", "functions"]
 
 FACTOR = 5.0
-"""What the gradient that a function brings has in place of twice its argument."""
+"""What the gradient that a function brings has in place of twice the argument, so that the two are told apart."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from .world import DifferenceError, World
 __all__ = ["Played", "chunks", "play_many"]
 
 CHUNK: Final = 10 * FRESH
-"""The first history of a chunk begins anew, so that it makes no difference who plays the ones before."""
+"""Histories of a chunk. The first one makes its fields and kernels anew, so that chunks do not depend on each other."""
 _TOLD: Final = 12
 
 

@@ -51,7 +51,7 @@ class Memory:
         identities: name -> a number, another one for each array that has had this name.
         writes: how many times anybody may have written.
         differentiated: the names of what has a gradient now.
-        views: name -> an array of numpy's over the memory of a field or ndarray, whose writes nobody hears of.
+        views: name -> an array of numpy's over the memory of a field or ndarray; adstack is not told of its writes.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -95,7 +95,7 @@ class Memory:
         return real if base == name else real[where.start : where.stop : where.step]
 
     def cells(self, program: Program, name: str) -> Cells:
-        """The same in a program."""
+        """The elements of a name as a program sees them."""
         base, where = {**ARRAYS, **INTEGERS}.get(name, (name, range(N)))
         return Cells(program, base, where)
 
@@ -108,7 +108,7 @@ class Memory:
     # ---- the host
 
     def rewrite(self, name: str) -> list[tuple[int, float]]:
-        """Let the host write all of it; what it wrote."""
+        """Let the host write all of some memory; gives what it wrote, in words."""
         real = self.real[name]
         count = len(real) if isinstance(real, np.ndarray) else int(np.prod(real.shape, dtype=int))
         values = [self.number(name) for _ in range(count)]
@@ -134,7 +134,7 @@ class Memory:
             real.from_numpy(array)
 
     def write(self, name: str) -> list[tuple[int, float]]:
-        """Let the host write one element; what it wrote."""
+        """Let the host write one element; gives what it wrote, in words."""
         real = self.real[name]
         index, value = self.random.randrange(len(self.state[name])), self.number(name)
         if not isinstance(real, np.ndarray) and real.shape == ():
@@ -154,7 +154,7 @@ class Memory:
         return name
 
     def write_view(self) -> str:
-        """Let numpy write an element of such memory, which nobody hears of; its name."""
+        """Let numpy write an element of such memory, which adstack is not told of; gives the memory's name."""
         name = self.random.choice(sorted(self.views))
         index, value = self.random.randrange(len(self.state[name])), self.number(name)
         self.views[name].reshape(-1)[index] = value

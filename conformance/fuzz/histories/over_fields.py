@@ -363,4 +363,4 @@ OVER_FIELDS: Final[tuple[Callable[[Fields], Form], ...]] = (
     _counted,
     _fetch,
 )
-"""What makes them, over some fields."""
+"""Functions that make the kernels of this module, over some fields."""

@@ -24,9 +24,9 @@ __all__ = ["FRESH", "STEPS", "Player", "play", "player", "shortened"]
 STEPS: Final = 24
 FRESH: Final = 25
 _ADDRESSED: Final = ("reference", "cpu")
-"""Backends whose memory numpy can have."""
+"""Backends whose memory numpy can view."""
 _SHARING: Final = 0.25
-"""In how many worlds it has some."""
+"""The part of all worlds in which numpy gets memory of fields."""
 Options = dict[str, Any]
 OPTIONS: Final[tuple[Options, ...]] = ({}, {}, {}, {"debug": True}, {"ad_snapshot": True})
 
@@ -168,7 +168,7 @@ def play(one: Player, seed: int, steps: Iterable[int] = range(STEPS)) -> None:
 
 
 def shortened(arch: str, seed: int, count: int) -> list[str]:
-    """What a shorter history does that differs, too: steps are taken out as long as it still does."""
+    """A shorter history that differs too, as its steps: steps are removed as long as it still differs."""
     kept = [(number, step) for number in range(seed, seed + count) for step in range(STEPS)]
     difference = _told(arch, seed, kept)
     size = len(kept)
@@ -183,7 +183,7 @@ def shortened(arch: str, seed: int, count: int) -> list[str]:
 
 
 def _told(arch: str, seed: int, steps: Sequence[tuple[int, int]]) -> list[str]:
-    """What was done until something differed; nothing, if nothing did."""
+    """The steps up to the first difference; empty if there is none."""
     one = player(arch, seed)
     try:
         for number, step in steps:

@@ -224,7 +224,7 @@ class World:
         return not self.is_snapshot and any(map(self.has_changed, self.found.get(call.form.name, ())))
 
     def has_changed(self, state: State | None) -> bool:
-        """Whether memory held something else; whether nobody knows what it held."""
+        """Whether the launch found other contents than those of now, or its contents are not known."""
         now = self.memory.state
         return state is None or any(_signed(values) != _signed(now[name]) for name, values in state.items())
 
@@ -258,7 +258,7 @@ class World:
             self.tell(f"the host writes {name}")
 
     def reread(self) -> None:
-        """Take over what memory holds, and write it anew: something would be rounded."""
+        """Take what memory holds for right, and write it anew: a next step would have to round."""
         self.memory.state = self.memory.held()
         self.memory.writes += 1
         for name in self.memory.state:

@@ -17,7 +17,7 @@ from adstack.transforms import pipeline
 
 OPS = Gate("code_size", "GradientCode", ("cpu", "recurrence"), ("track_ir_ops",))
 
-COMPILING = next(gate for gate in GATES if gate.module == "compile_time" and gate.given == ("cpu", "recurrence"))
+COMPILING = next(gate for gate in GATES if gate.module == "compile_time" and gate.setting == ("cpu", "recurrence"))
 
 
 @pytest.fixture(autouse=True)

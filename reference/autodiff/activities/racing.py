@@ -82,7 +82,7 @@ class Access:
 
 
 class Races:
-    """The pairs of accesses that race, if numbers are such.
+    """The pairs of accesses of a kernel that may race: whether one does depends on integers of the launch.
 
     Args:
         kernel: the kernel, which is not changed.
@@ -128,7 +128,7 @@ class Races:
         )
 
     def _told(self, access: Access) -> str:
-        """What an access does, and at which indices."""
+        """An access as text: what it does, and at which indices."""
         indices = ", ".join(_spelled(*self._order.offset(index)) for index in access.indices) or "None"
         return f"{_WORDS[access.op.opdef]} [{indices}]"
 

@@ -22,7 +22,7 @@ from .slabs import Slab, slab_of
 __all__ = ["Cell", "cells_of"]
 
 _Index = Value | tuple[Value | None, int]
-"""An index, or what it is more than."""
+"""An index: a value of the loop, or (value from around the loop, or None for 0; the number added to it)."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def cells_of(
 
 
 def _alone(order: Order, loop: Op, touching: Sequence[Op]) -> list[Cell | Slab] | tuple[Op, str]:
-    """The elements of one place, each of which all trips touch; if there are others, such an op, and why."""
+    """The elements of one place that every iteration accesses; if it accesses others, such an op and the reason."""
     inside = {v: op for op in loop.regions[-1].walk() for v in op.results}
     cells: dict[tuple[_Index, ...], Cell | Slab] = {}
     always = {op for op in loop.regions[-1].ops if op in touching}
@@ -105,7 +105,7 @@ def _alone(order: Order, loop: Op, touching: Sequence[Op]) -> list[Cell | Slab] 
 
 
 def _form(order: Order, value: Value, inside: dict[Value, Op]) -> _Index:
-    """What is the same for indices that are the same by their form."""
+    """A key of an index: equal keys are equal indices in every iteration."""
     base, shift = order.offset(value)
     return (base, shift) if base is None or base not in inside else value
 

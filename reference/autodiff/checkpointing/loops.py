@@ -192,7 +192,7 @@ def plan_loops(
 def _planned(
     op: Op, saved: Mapping[Counted, Sequence[Saved]], context: CheckpointContext, levels: int
 ) -> CheckpointedLoop | None:
-    """A loop, with those inside it of so many levels less one; None if it may save every iteration."""
+    """The plan of a loop and of `levels` - 1 levels of loops inside it; None if it may save every iteration."""
     constant, inner = _trips_of(op, context.numbers), context.saves.counters_in(op)
     sides = tuple(context.saves.sides_in(op.regions[-1]))
     own = {one: saved[one] for one in (op, *inner) if one in saved}
@@ -220,7 +220,7 @@ def _logged(op: Op, context: CheckpointContext, levels: int) -> tuple[Entries, .
 
 
 def _right_inside(region: Region) -> Iterator[Op]:
-    """The ops of a region, without those in loops inside it."""
+    """The ops of a region, those in branches included and those in loops left out."""
     for op in region.ops:
         yield op
         for side in op.regions if op.opdef is IF else ():
@@ -307,7 +307,7 @@ def _living(loop: CheckpointedLoop, context: CheckpointContext) -> tuple[tuple[i
 
 
 def _trial(loop: CheckpointedLoop, context: CheckpointContext, scratch: Region) -> Op:
-    """The loop as it runs while it saves, emitted into a region of its own."""
+    """Emit the loop as it runs while it saves, into `scratch`; gives that loop."""
     b = Builder(scratch)
     stacks: Stacks = {
         (one.region, one.value): Value(StackType(one.value.dtype)) for many in loop.saved.values() for one in many

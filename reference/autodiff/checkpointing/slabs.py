@@ -1,8 +1,8 @@
 """Parts of a place that are part of a loop's state as a whole: all elements at some of the indices, along other axes.
 
-Where a loop touches other elements from trip to trip, or touches one in some of its trips only, a snapshot holds every
-element that it may touch. To put them back must not undo what other threads have stored: all stores of the parallel
-iteration to the place go to indices that no other iteration has, `i` or `i * 4 + k % 4`.
+Where a loop accesses other elements from iteration to iteration, or accesses one in some iterations only, a snapshot
+holds every element that it may access. Restoring them must not undo what other threads have stored: all stores of the
+parallel iteration to the place go to indices that no other iteration has, `i` or `i * 4 + k % 4`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Slab:
         self._copy(b, names, stack, slot, restore=True)
 
     def _copy(self, b: Builder, names: Names, stack: Value, slot: Value, *, restore: bool) -> None:
-        """Nothing is copied where the indices are outside of the place: then no trip touches it."""
+        """Copy the elements; none where the indices are outside of the place, as no iteration accesses it then."""
         some, none = Region(), Region()
         at = [None if one is None else self._first(b, names, one) for one in self.fixed]
         with b.into(some):
@@ -131,7 +131,7 @@ def slab_of(order: Order, loop: Op, touching: Sequence[Op], trips: int | None) -
 
 
 def _fixed(order: Order, touching: Sequence[Op], axis: int, inside: Collection[Value]) -> Window | None:
-    """The index that is the same in all trips, or the indices that they are among, if that is not all of the axis."""
+    """The index that is the same in all iterations, or the indices that they are among, if not all of the axis."""
     indices = [op.operands[axis] for op in touching]
     forms = {order.offset(v) for v in indices}
     outside = next((v for v in indices if v not in inside), None)

@@ -1,6 +1,6 @@
 """Snapshots of a checkpointed loop's state: taken at the start of a block, and gone back to.
 
-A snapshot holds the number of the block, the carried values that later trips look at, local arrays, and how many
+A snapshot holds the number of the block, the carried values that later iterations read, local arrays, and how many
 entries of the logs of the launch come before.
 """
 
@@ -133,5 +133,5 @@ class Snapshots:
 
 
 def mapped(names: Names, value: Value) -> Value:
-    """What stands for a value."""
+    """The value that stands for another one in the reverse kernel; itself if none does."""
     return names.get(value, value)

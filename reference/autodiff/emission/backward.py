@@ -28,8 +28,9 @@ class Flow:
     """What goes through a reversed loop.
 
     Attributes:
-        carried: the positions of the carried values with adjoints; `loose`: whether each may be 0 for nothing.
-        around: the values from around the loop to whose adjoints it adds.
+        carried: the positions of the carried values that have adjoints.
+        loose: for each of these, whether its adjoint may be 0 because nothing is connected, see `Adjoints.is_loose`.
+        around: the values from outside the loop to whose adjoints the reversed loop adds.
     """
 
     carried: list[int]
@@ -38,7 +39,7 @@ class Flow:
 
 
 class ReversedLoops(Protocol):
-    """What reverses some loops in another way."""
+    """Reverses some loops in another way: those that have checkpoints."""
 
     def __contains__(self, op: Op) -> bool:
         """Whether it reverses a loop."""
@@ -46,19 +47,20 @@ class ReversedLoops(Protocol):
     def backward(
         self, back: Backward, op: Op, flow: Flow, adjoints: Sequence[Value], names: Names, counters: Counters
     ) -> list[Value]:
-        """Reverse one of its loops, from the adjoints of its results; gives those of what goes into it."""
+        """Reverse one of its loops, from the adjoints of its results; gives those of its initial values."""
 
 
 class Backward:
-    """Emits reversals.
+    """Emits the reversal of regions: op by op, the last one first, what it adds to the adjoints of its operands.
 
     Attributes:
-        b: emits them.
+        b: the builder, which stands where the reversal is emitted.
         activity: which values carry adjoints; `saves`: which are saved and recomputed.
-        adjoints: of values; `places`: of places; `arrays`: of local arrays (a handle each).
+        adjoints: the adjoints of values; `places`: the places that hold those of places, by name; `arrays`: the local
+            arrays that hold those of local arrays.
         stacks: the adstacks of saved values.
         overwritten: stores whose element the kernel may store to again.
-        blocks: what reverses the loops that are checkpointed.
+        blocks: reverses the loops that are checkpointed; None if none are.
     """
 
     def __init__(
@@ -146,7 +148,7 @@ class Backward:
                 self._pass_on(op, operand, adjoint, self.b.cast(change.v, operand.dtype))
 
     def _pass_on(self, op: Op, operand: Value, adjoint: Value, change: Value) -> None:
-        """Add to the adjoint of an operand; where nothing is connected nothing comes of an infinite derivative."""
+        """Add to the adjoint of an operand; where nothing is connected, 0, even if the derivative is infinite."""
         loose = self.adjoints.is_loose(adjoint)
         if loose and op.opdef not in _BOUNDED:
             none = self.b.eq(adjoint, self.b.const(0.0, adjoint.dtype))
@@ -192,7 +194,7 @@ class Backward:
             self.b.atomic("add", place, indices, old)
 
     def _winner(self, op: Op, names: Names, place: Place, indices: list[Value], value: Value) -> None:
-        """Of atomic min and max the value that is there in the end takes the adjoint; of equal ones, one does."""
+        """The adjoint of an atomic min or max goes to the value that memory holds in the end; of equal ones, to one."""
         last = self.b.load(op.attrs["place"], indices)
         won = Region()
         with self.b.into(won):
@@ -271,7 +273,7 @@ class Backward:
             if initials[k] in self.activity:
                 self.adjoints.add(initials[k], adjoint, loose=lost)
         for value, adjoint in zip(flow.around, adjoints[len(flow.carried) :], strict=True):
-            self.adjoints.add(value, adjoint, loose=True)  # of a loop that does not run nothing comes
+            self.adjoints.add(value, adjoint, loose=True)  # a loop without iterations adds nothing
 
     def _taken(self, op: Op) -> tuple[Flow, list[Value]]:
         """What goes through a reversed loop, and the adjoints that it starts with."""
@@ -294,7 +296,7 @@ class Backward:
         names: Names,
         counters: Counters,
     ) -> list[Value]:
-        """Reverse so many iterations (`span[1]`) from one on (`span[0]`; None is the first); gives the adjoints."""
+        """Reverse `span[1]` iterations from the one numbered `span[0]` on (None: the first); gives the adjoints."""
         inner = self.saves.counters_in(op)
         args = [Value(i64), *(Value(v.type) for v in adjoints), *(Value(i64) for _ in inner)]
         body = Region(args)
@@ -340,7 +342,7 @@ class Backward:
 
 
 _CHOOSING = frozenset({SELECT, MAX, MIN, ABS})
-"""Of the operands of these some may get nothing."""
+"""Operations that may pass nothing on to some of their operands."""
 
 _BOUNDED = _CHOOSING | {ADD, SUB, NEG, CAST, SIN, COS, TANH, ATAN}
 """Operations whose derivative is finite, whatever their operands."""

@@ -20,7 +20,7 @@ Names = MutableMapping[Value, Value]
 
 @dataclass(frozen=True)
 class Entries:
-    """Stands for how many entries of its logs come before what a loop runs next.
+    """The key in `Counters` of a number of log entries: those before the next one of the ops in a loop.
 
     That is the number of iterations that it has run since the parallel iteration began. Only where a loop around it
     starts from a snapshot is it counted beside the slots of the adstacks, which start anew there.
@@ -30,7 +30,7 @@ class Entries:
 
 
 Counters = dict[Counted | Entries, Value]
-"""How many iterations of a loop have been run (forward) or are still to be reversed; how often a side was taken."""
+"""Loop -> how many iterations have run, or are still to be reversed; side of an `if` -> how often it was taken."""
 
 Stacks = dict[tuple[Region, Value], Value]
 """The adstack of a value that a region saves."""
@@ -68,7 +68,7 @@ class Adjoints:
         return zero
 
     def is_loose(self, adjoint: Value | None) -> bool:
-        """Whether an adjoint may be 0 because nothing is connected: then nothing may come of it, not even NaN."""
+        """Whether an adjoint may be 0 because nothing is connected: then its product with inf and NaN is 0 too."""
         return adjoint is None or adjoint in self._loose
 
     def __contains__(self, value: Value) -> bool:
@@ -76,7 +76,7 @@ class Adjoints:
 
     @contextmanager
     def inner(self) -> Iterator[None]:
-        """Inside, start from nothing; what is left then is dropped."""
+        """A context in which no value has an adjoint yet; adjoints that are left at its end are dropped."""
         outer, self._sums = self._sums, {}
         try:
             yield
@@ -90,5 +90,5 @@ def scoped(names: Names) -> ChainMap[Value, Value]:
 
 
 def counter(b: Builder, number: int = 0) -> Value:
-    """A count."""
+    """A constant of the type that counters have."""
     return b.const(number, i64)

@@ -39,7 +39,7 @@ _SKIPPED = frozenset({STORE, PRINT, ASSERT})
 
 
 class SweptLoops(Protocol):
-    """What sweeps some loops in another way."""
+    """Sweeps some loops in another way: those that have checkpoints."""
 
     def __contains__(self, op: Op) -> bool:
         """Whether it sweeps a loop."""
@@ -52,10 +52,10 @@ class SweptLoops(Protocol):
 
 
 class Sweep:
-    """Emits sweeps.
+    """Emits sweeps: the ops of regions once more, without their effects, saving what the plan says.
 
     Attributes:
-        b: emits them.
+        b: the builder, which stands where the sweep is emitted.
         saves: what is saved.
         stacks: the adstacks of saved values; None while counting.
         temps: whether stores to temps are repeated.

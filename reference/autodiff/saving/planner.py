@@ -119,7 +119,7 @@ class _Planner:
         return self._scalar_needs(op)
 
     def _side_needs(self, op: Op, side: int, scope: Scope | None, region: Region) -> set[Value]:
-        """What a side of an `if` looks at, but for what it may save itself."""
+        """The values from around a side of an `if` that reversing it reads, without those that it saves itself."""
         source = op.regions[side]
         if scope is None or not self._may_count(op, side):
             return self._plan(source, looped=scope is not None)
@@ -143,7 +143,7 @@ class _Planner:
         return not all(looks) or self._foresight.is_uniform(op.operands[0])
 
     def _looks(self, region: Region) -> bool:
-        """Whether reversing a region looks at any primal."""
+        """Whether reversing a region reads any primal."""
         for op in region.ops:
             if self._activity.touches(op):
                 if op.regions:
@@ -153,7 +153,7 @@ class _Planner:
         return False
 
     def _loop_needs(self, op: Op, *, looped: bool) -> set[Value]:
-        """What a loop's iterations look at; all that it uses, if it may run again inside another loop."""
+        """The values from around a loop that reversing it reads; all that it uses if it may run again."""
         again = looped and self._level < self._levels
         outer, self._nest = self._nest, self._nest or op
         self._level += 1

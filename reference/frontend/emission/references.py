@@ -85,15 +85,19 @@ class CellRef(ScalarRef):
 
     @property
     def dtype(self) -> DType:
+        """See `ScalarRef.dtype`."""
         return self.cell.dtype
 
     def get(self) -> Expr:
+        """See `ScalarRef.get`."""
         return Expr(cells.read(current().builder, self.cell, self.at))
 
     def set(self, value: object) -> None:
+        """See `ScalarRef.set`."""
         cells.write(current().builder, self.cell, typed(value, self.dtype), self.at)
 
     def combine(self, kind: str, values: list[Value]) -> Value:
+        """See `ScalarRef.combine`."""
         return cells.update(current().builder, self.cell, kind, values, self.at)
 
 
@@ -108,19 +112,23 @@ class PlaceRef(ScalarRef):
 
     @property
     def dtype(self) -> DType:
+        """See `ScalarRef.dtype`."""
         return self.place.dtype
 
     def _at(self) -> list[Value]:
         return [index_value(i) for i in self.indices]
 
     def get(self) -> Expr:
+        """See `ScalarRef.get`."""
         return Expr(current().builder.load(self.place, self._at()))
 
     def set(self, value: object) -> None:
+        """See `ScalarRef.set`."""
         stored = typed(value, self.dtype)
         current().builder.store(self.place, self._at(), stored)
 
     def combine(self, kind: str, values: list[Value]) -> Value:
+        """See `ScalarRef.combine`."""
         return current().builder.atomic(kind, self.place, self._at(), *values)
 
 

@@ -52,7 +52,7 @@ _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[KernelObject, Kerne
     ast.RShift: (">>", operator.rshift),
 }
 MOST_BITS: Final = 4096
-"""Of integers that are known while compiling; a power of two small ones may have more than there is memory for."""
+"""Bits of an integer that is computed while compiling: a power of small numbers may need more than all memory."""
 _UNARY: Final[dict[type[ast.unaryop], tuple[str, Callable[[KernelObject], KernelObject]]]] = {
     ast.USub: ("-", operator.neg),
     ast.UAdd: ("+", operator.pos),

@@ -89,7 +89,7 @@ class FwdMode(Scoped):
         return self
 
     def _begin(self) -> None:
-        """Be in charge."""
+        """Take over the calls of this thread: they are launched with tangents."""
         if self.clear_gradients:
             clear_all("dual")
         for data in (*self.losses, self.param):
@@ -101,7 +101,7 @@ class FwdMode(Scoped):
         self._observer = OBSERVERS.begin(self, holder)
 
     def _end(self) -> None:
-        """Be in charge no longer."""
+        """Leave the calls of this thread to others again."""
         self._tangents.close()
         RECORDERS.end(self._recorder)
         OBSERVERS.end(self._observer)

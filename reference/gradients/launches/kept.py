@@ -196,7 +196,7 @@ def _beside(specialisation: Specialisation, runtime: Runtime) -> Mapping[str, st
 
 
 def _copied(buffer: Buffer, spare: Buffer | None = None) -> Buffer:
-    """Memory of its own with the same contents, which may be some that nobody needs any more."""
+    """A copy of the memory; `spare` is reused for it where it fits."""
     copy = spare
     if copy is None or not copy.alive or copy.shape != buffer.shape:
         copy = Buffer(buffer.backend, buffer.dtype, buffer.shape)

@@ -81,7 +81,7 @@ class Records:
         self._unnoted: dict[int, int] = {}
         self._served = self._hidden = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
-        self._last, self._forgotten = 0, -1  # launches up to that number are not known
+        self._last, self._forgotten = 0, -1  # nothing is known of launches up to `_forgotten`
         self._tape: Versions | None = None
         self._taped = TapedLaunches(specialisation)
         self._memory = Versioned(self.fields, self.arrays)
@@ -96,7 +96,7 @@ class Records:
 
     @staticmethod
     def of(specialisation: Specialisation, runtime: Runtime) -> Records | None:
-        """Those of a specialisation; None if nothing that it works on has a gradient yet."""
+        """The records of a specialisation; None if nothing that it works on has a gradient yet."""
         if not accompanied(specialisation, "grad"):
             return None
         real = {
@@ -181,7 +181,7 @@ class Records:
                 invalidate()
 
     def _look_for_unnoted(self) -> None:
-        """Machine code may have served calls since the last one that was noted."""
+        """Note if machine code may have served calls since the last one that has a record."""
         self._hidden = self._hidden or (self._served and self._specialisation.plan.number > self._last)
 
     # ---- launches
@@ -190,12 +190,12 @@ class Records:
         """Launch a call, and note it; the value that the kernel returns."""
         if not self.takes_arguments and not self.notes:
             self._records.clear()
-            result = self._specialisation.run(call)  # which is known by its number
+            result = self._specialisation.run(call)  # its number is all that has to be known of it
             self._tape = None
             return result
         record = self._record(call)
         self._pending = kept_launches(self._specialisation, call, self._way, self._runtime)
-        earlier = self._records.pop(record.key.value, None)  # nobody will ask for that one again
+        earlier = self._records.pop(record.key.value, None)  # this launch takes the place of that one
         for piece, before in zip(self._pending, () if earlier is None else earlier.kept, strict=False):
             piece.spare = before.copies
         wanted = sum(piece.wanted(call) for piece in self._pending)
@@ -219,7 +219,8 @@ class Records:
     def note_taped(self, call: Call, *, touched: bool = False) -> None:
         """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written.
 
-        Of the first one counts what it found, and what launches outside found that are forgotten now.
+        The versions of memory are those that the first such launch found; launches outside a tape before it are
+        forgotten, so that it also counts whether they found the same.
 
         Args:
             call: the launch; of several at once any that nothing was written after, behind the first of them.
@@ -262,14 +263,16 @@ class Records:
     def _forget_all(self) -> None:
         launches, self._hidden = self._specialisation.plan.backend.launches, False
         if launches == self._forgotten and not (self._records or self._needs or self._unnoted):
-            return  # as for the tape's launch that was noted before this one
+            return  # all was forgotten when the tape's last launch was noted
         self._records.clear()
         self._needs.clear()
         self._included.clear()
         self._unnoted.clear()
         self._last = self._forgotten = launches
         for buffer in self.fields.values():
-            buffer.watched().change(buffer, self._last)  # of launches that are not known it keeps no old state
+            buffer.watched().change(
+                buffer, self._last
+            )  # the watch keeps no old elements for launches that are not known
         if self.takes_arguments and not self._notes:
             self._notes = True  # later launches have to be told from those
             invalidate()
@@ -309,7 +312,7 @@ class Records:
             self._included[id(reach)] = reach
 
     def _keep(self, record: Record, call: Call) -> None:
-        """The launch has been: its record is the last one with these arguments."""
+        """Keep the record of a launch that is over, as the last one with these arguments."""
         record.number = self._last = self._specialisation.plan.backend.launches
         if self._way is not None and not record.kept and record.error is None:
             record.error = self._unkept()
@@ -346,7 +349,7 @@ class Records:
             return record
         taped = self._taped.versions(key)
         if taped is not None and self._memory.are(taped, call):
-            return Record(key, self._specialisation.plan.backend.launches)  # as good as a launch that was just now
+            return Record(key, self._specialisation.plan.backend.launches)  # memory is as if the launch had just been
         is_unclear = self.takes_arguments or self._is_taped
         if self._tape is not None and is_unclear and (self.keeps or not self._memory.are(self._tape, call)):
             raise self._unkept()
@@ -385,7 +388,7 @@ class Records:
 
 
 def records_of(specialisation: Specialisation) -> Records | None:
-    """Those of a specialisation, if it has any."""
+    """The records of a specialisation, if it has any."""
     return specialisation.records if isinstance(specialisation.records, Records) else None
 
 

@@ -72,7 +72,7 @@ class Contents:
 
 
 Versions: TypeAlias = tuple[int | Contents, ...]
-"""Of some memory."""
+"""The versions of several memories, in order."""
 
 
 class Versioned:

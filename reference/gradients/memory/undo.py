@@ -95,7 +95,7 @@ class Rewound:
 
     @contextmanager
     def winding(self, buffers: Collection[Buffer]) -> Iterator[None]:
-        """These are wound back inside, and written by nobody else."""
+        """A context in which these buffers are wound back, and nothing else writes them."""
         before = [buffer.version for buffer in buffers]
         yield
         for buffer, version in zip(buffers, before, strict=True):
@@ -152,7 +152,7 @@ def undone(changes: Sequence[Change]) -> Iterator[None]:
 
 @dataclass
 class _Versions:
-    """Of a buffer before it was first wound back, and after it was last; another one tells that others wrote it."""
+    """The versions of a buffer before it was first wound back and after it was last; any other means a write."""
 
     buffer: Buffer
     first: int
@@ -203,7 +203,7 @@ class _Quiet(Scoped):
         self._log.silence = self.holder()
 
     def leave(self, kind: object, error: object, trace: object) -> None:
-        """What holds around it holds again."""
+        """Restore what was in force outside the context."""
         self._log.silence = self._before
 
 
@@ -249,7 +249,7 @@ class Log:
         return _Quiet(self)
 
     def quiet(self) -> Scoped:
-        """A context in which writes are not logged: they are nobody's business, or known already."""
+        """A context in which writes are not logged: no gradient depends on them, or they are known already."""
         return _Quiet(self)
 
     def before(self, buffer: Block) -> None:
@@ -257,7 +257,7 @@ class Log:
         if self.holder is not None and self.holder() is None:
             self.close()
             if isinstance(buffer, Buffer):
-                self._leave(buffer)  # which an interrupt may have kept from being noted
+                self._leave(buffer)  # an interrupt may have come before it could be noted
             return
         silent = self.silence is not None and self.silence() is not None
         needed = None if silent else self._needed.get(identity(buffer))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Checkpointed"]
 
 _MOST_TRIES = 16
-"""Of plans for one launch; each is for less memory than the one before."""
+"""How many plans are tried for one launch, each for less memory than the one before."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class _Attempt:
     Attributes:
         levels: of nested loops that have snapshots.
         budget: bytes of one thread.
-        inner: how often loops inside run, in a trip of one that has snapshots, that keep everything.
+        inner: how often loops inside run, in an iteration of one that has snapshots, that keep everything.
     """
 
     levels: int
@@ -64,7 +64,7 @@ class Checkpointed:
         self.latest: Plan | None = None
 
     def run(self, call: Call, short: HeapLimit) -> Sequence[float]:
-        """Launch with as few trips run again as memory allows; `short` if no checkpoints help."""
+        """Launch with as few iterations run again as memory allows. Raises `short` if no checkpoints help."""
         wanted = short.limit or short.stride // 2
         attempt: _Attempt | None = self._known.get(wanted, _Attempt(1, wanted))
         tries, tried, self._least = 0, short, 0

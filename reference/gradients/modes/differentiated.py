@@ -69,7 +69,7 @@ class Differentiated:
         return None if returns is None else result_value(returns, scalars)
 
     def run(self, call: Call, beside: Mapping[str, Buffer] | None = None) -> Sequence[float]:
-        """The same; the scalars that come back. In forward mode the tangents of the real ones come last."""
+        """As `launch`; gives the scalars that come back. In forward mode the tangents of the real ones come last."""
         self.check(call)
         if beside:
             call = with_arrays(call, beside)
@@ -110,7 +110,7 @@ class Differentiated:
         return sorted({(min(pair), max(pair)) for pair in places if pair[0] != pair[1]})
 
     def go_on(self, call: Call, short: HeapLimit) -> Sequence[float]:
-        """Do a launch that found no room for its adstacks."""
+        """Repeat, with less memory, a launch that found no room for its adstacks."""
         if self.lean is None:
             raise short
         return self.lean.run(self._seeded(call), short)

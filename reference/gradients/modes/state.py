@@ -52,14 +52,14 @@ Names = tuple[str, ...]
 
 
 class DerivedKey(NamedTuple):
-    """Of a kernel in a mode."""
+    """The key of a kernel's IR in a mode."""
 
     mode: Mode
     names: Names
 
 
 class CompiledKey(NamedTuple):
-    """Of a compiled mode; `marked` are the places whose reads leave marks."""
+    """The key of a compiled mode; `marked` are the places whose reads leave marks."""
 
     mode: Mode
     names: Names
@@ -67,14 +67,14 @@ class CompiledKey(NamedTuple):
 
 
 class LatestKey(NamedTuple):
-    """Of the compiled mode that was asked for last."""
+    """The key of the compiled mode that was asked for last."""
 
     mode: Mode
     marked: frozenset[str]
 
 
 class ActiveKey(NamedTuple):
-    """Of scalar parameters that something with such memory beside it depends on."""
+    """The key of the scalar parameters on which something with such memory beside it depends."""
 
     role: Role
     names: Names

@@ -89,7 +89,7 @@ class Slope(NamedTuple):
 
 
 def _widest(slopes: Iterator[Slope]) -> Slope | None:
-    """That of the widest step over which the loss does not visibly bend; how much it begins to counts as doubt."""
+    """The slope of the widest step that shows no curvature of the loss; its change from the step before adds doubt."""
     narrow, widest = next(slopes, None), None
     for wide in slopes:
         assert narrow is not None

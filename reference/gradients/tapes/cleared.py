@@ -48,7 +48,7 @@ class Cleared:
         self.clear(self._early)
 
     def keep(self, used: Container[int]) -> None:
-        """Of the gradients set to zero ahead, those that calls have not used count as not set."""
+        """Count the gradients that were set to zero ahead, and that no call has used, as not set."""
         for buffer in self._early:
             if id(buffer) not in used:
                 self._cleared.pop(id(buffer), None)

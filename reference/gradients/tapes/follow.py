@@ -150,7 +150,7 @@ class Follow:
             buffer.watch.savers.remove(self)
 
     def close(self) -> None:
-        """Nobody follows any more, whatever has become of the tape."""
+        """Follow nothing any more; safe to call whatever state the tape is in."""
         if self.open:
             self.end()
 
@@ -234,7 +234,7 @@ def _found(program: Program, key: Key, at: int) -> int | None:
 
 
 def _keys(trace: Iterable[Recorded]) -> Iterable[Key | None]:
-    """Those of the calls, whether they can be followed or not."""
+    """The keys of the calls, whether they can be followed or not."""
     for one in trace:
         if isinstance(one, Run):
             yield from one.program.keys[one.first : one.end]

@@ -57,7 +57,7 @@ class Inside:
         return self.links.refused_number(value, self.why) if beside else value
 
     def host_wrote(self, array: Any, where: object) -> None:
-        """Nothing to note: what a function under `grad_replaced` writes is its own business."""
+        """Nothing to note: a function under `grad_replaced` answers itself for the gradients of what it writes."""
         self.gradients += _gradient(array)
 
 

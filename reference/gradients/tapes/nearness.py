@@ -123,7 +123,7 @@ class _Watch:
         mask[where] = True
 
     def host(self) -> None:
-        """What the host has written since the last launch is there now."""
+        """Note the elements that the host has written since the last launch, with what they hold now."""
         for key, (buffer, mask) in self.written.items():
             at = np.flatnonzero(mask)
             self.steps.append(Written(key, at, buffer.read().reshape(-1)[at]))

@@ -52,7 +52,7 @@ class Span:
 
     @classmethod
     def of(cls, steps: Iterable[Step]) -> Span:
-        """Of some calls."""
+        """What some calls do together."""
         span = cls()
         for step in steps:
             include_all(span.written, step.written)
@@ -116,7 +116,7 @@ class Program:
                 yield ref(one, gone)
 
     def drop(self) -> None:
-        """Nobody follows it any more, and it keeps nothing."""
+        """Give up all that it keeps: it is not followed any more."""
         self.alive, self.steps, self.buffers, self.kept = False, (), [], []
         self.keys = ()
         self._spans, self._followers, self._keeping, self.sequence = {}, {}, Keeping(self.runtime.backend), None
@@ -152,7 +152,7 @@ class Program:
         return span
 
     def served(self, first: int, end: int) -> list[tuple[int, Step]]:
-        """Those of some of its calls that are followed: (call, step)."""
+        """(number of the call, step) for each of some calls that is followed."""
         return [(at, step) for at, step in enumerate(self.steps[first:end], first) if step is not None]
 
     def noted(self, first: int, end: int) -> list[tuple[int, bool]]:
@@ -201,4 +201,4 @@ def _noted(served: Sequence[tuple[int, Step]]) -> Iterator[tuple[int, bool]]:
 
 
 def _nobody() -> None:
-    """Nobody has followed it."""
+    """Stands for a reference to the tape that follows a program: there is none."""

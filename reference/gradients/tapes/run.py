@@ -39,6 +39,7 @@ class Run(Event):
 
     @property
     def title(self) -> str:
+        """See `Event.title`."""
         return "calls that were followed"
 
     @property
@@ -79,9 +80,11 @@ class Run(Event):
         return [(step.specialisation.kernel.name, self.program.kept[at]) for at, step in served]
 
     def kept(self) -> list[tuple[str, int, int]]:
+        """See `Event.kept`."""
         return [*super().kept(), *(one for _, kept in self.launches() for one in kept)]
 
     def unwind(self, rewound: Rewound) -> None:
+        """See `Event.unwind`."""
         program, span = self.program, self.program.span(self.first, self.end)
         if self.told is not None:
             raise AdstackRuntimeError(
@@ -106,16 +109,16 @@ class Run(Event):
         super().unwind(rewound)
 
     def reverse(self) -> None:
-        """Done by `unwind`, which puts memory back between the calls."""
+        """Nothing: `unwind` has done it, which puts memory back between the calls."""
 
     def _restore(self, progress: Progress) -> None:
-        """Memory as it was when the last call had been."""
+        """Put memory back to what it was after the last call."""
         assert self.program.sequence is not None
         self.program.sequence.restore(progress, self.end)
         self._touch()
 
     def _touch(self) -> None:
-        """What was kept has been exchanged with memory."""
+        """Announce that all memory that the calls write has changed: what was kept was exchanged with it."""
         for touched in self.written:
             touched.buffer.touch()
 

@@ -73,7 +73,7 @@ class Step:
 
     @staticmethod
     def of(kernel: KernelObject, args: tuple[Any, ...], launch: Launch, cleared: Sequence[Buffer]) -> Step | str:
-        """Of a call that was recorded as one launch; why it can't be followed, if so."""
+        """The step of a call that was recorded as one launch; if it can't be followed, the reason."""
         specialisation, call, mode = launch.specialisation, launch.call, launch.mode
         buffers = _buffers(launch)
         refusal = _refusal(launch, buffers)

@@ -107,7 +107,7 @@ class Tape(Scoped):
         return self
 
     def _begin(self) -> None:
-        """Be in charge, from a moment on at which no launch is under way in another thread."""
+        """Record the calls of this thread, from a moment on at which no other thread is inside a launch."""
         if self.clear_gradients:
             clear_all("grad")
         self.loss.start()
@@ -121,7 +121,7 @@ class Tape(Scoped):
         exclusively(state.current().backend, lambda: None)  # waits, and does nothing
 
     def _end(self) -> None:
-        """Be in charge no longer."""
+        """Record nothing any more."""
         self._links.close()
         if self._follow is not None:
             self._follow.close()

@@ -96,6 +96,7 @@ class Buffer(Block):
         return self.watch
 
     def record(self) -> Words:
+        """See `Block.record`."""
         words = self._record
         if words is None:
             words = super().record()

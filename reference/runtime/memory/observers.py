@@ -18,7 +18,7 @@ class Observer(Protocol):
 
 
 OBSERVERS: Final[Scopes[Observer]] = Scopes()
-"""Those of all threads."""
+"""The observers of all threads."""
 
 
 def tell_others(buffer: Block) -> None:

@@ -59,7 +59,7 @@ class Remembered(Protocol):
 
     @property
     def shared(self) -> bool:
-        """Whether others, such as torch, may write it without a word."""
+        """Whether others, such as torch, may write it without announcing that."""
 
     @property
     def version(self) -> int:

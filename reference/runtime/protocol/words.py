@@ -40,7 +40,7 @@ above."""
 
 UNWATCHED: Final = -2
 UNCHANGED: Final = -1
-"""What stands at `CHANGED` where there is no such number: nobody watches it, or it is unchanged since somebody does."""
+"""Stands at `CHANGED` where there is no such number: the buffer has no watch, or was not written since it has one."""
 
 
 class Recorded(Protocol):

@@ -19,7 +19,7 @@ __all__ = ["are_kept", "let_interrupt", "uninterrupted"]
 
 _NAMES: Final = ("SIGINT", "SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGBREAK")
 _SIGNALS: Final = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
-"""Those for which programs have handlers."""
+"""Signals for which programs may have handlers."""
 _QUICK: Final = importlib.import_module("_signal")
 """The functions that those of `signal` call, without the names that they make of numbers: a tenth of the time."""
 _MAIN: Final = threading.main_thread()

@@ -62,7 +62,7 @@ class Forward(Protocol):
 
 
 RECORDERS: Final[Scopes[Recorder | None]] = Scopes(asks=True)
-"""Those in charge in all threads; each serves the calls of its own. None where calls are plain launches again."""
+"""The recorders of all threads: each serves the calls of its thread. None where calls are plain launches again."""
 
 
 def in_charge() -> Recorder | None:

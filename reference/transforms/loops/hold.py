@@ -122,7 +122,7 @@ class _Holder:
         return groups
 
     def _combines(self, op: Op) -> bool:
-        """Whether an access is an update, in any order, whose old value nobody uses."""
+        """Whether an access is an atomic update that commutes, and whose old value is not used."""
         return op.opdef is ATOMIC and op not in self._own and not op.result.uses and op.attrs["kind"] in COMBINING
 
 

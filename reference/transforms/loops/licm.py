@@ -85,10 +85,12 @@ class Mover(Rewriter):
         self.level: dict[Value, int] = {}
 
     def run(self, region: Region) -> None:
+        """See `Rewriter.run`."""
         self.level.update(dict.fromkeys(region.args, len(self.loops)))
         super().run(region)
 
     def plain(self, op: Op) -> None:
+        """See `Rewriter.plain`."""
         level = self._target(op) if self.loops else len(self.loops)
         for value in op.results:
             self.level[value] = level
@@ -104,6 +106,7 @@ class Mover(Rewriter):
             self.loops[-1].straight = False
 
     def structured(self, op: Op) -> None:
+        """See `Rewriter.structured`."""
         level = len(self.loops)
         self.level.update(dict.fromkeys(op.results, level))
         if op.opdef is IF:

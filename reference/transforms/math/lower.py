@@ -50,12 +50,14 @@ class Lowering(Rewriter):
         self.both: dict[Wanted, list[Value]] = {}
 
     def run(self, region: Region) -> None:
+        """See `Rewriter.run`."""
         _bring_together(region)
         outer, self.both = self.both, {pair: [] for pair in _twice(region)}
         super().run(region)
         self.both = outer
 
     def plain(self, op: Op) -> None:
+        """See `Rewriter.plain`."""
         if not op.opdef.transcendental:
             self.append(op)
         elif _pair(op) in self.both:
@@ -85,7 +87,7 @@ def _pair(op: Op) -> Wanted:
 
 
 def _halves(region: Region) -> dict[tuple[OpDef, Value], Op]:
-    """Those ops of the region itself that are one of a pair: the first of each operation and operand."""
+    """The ops of the region itself that may be half of a pair: the first one of each operation on each operand."""
     halves: dict[tuple[OpDef, Value], Op] = {}
     for op in region.ops:
         if op.opdef in _PAIR_OF:

@@ -20,7 +20,7 @@ __all__ = ["FOLDER", "FORMATS", "load"]
 
 FOLDER: Final = Path(__file__).with_suffix("")
 FORMATS: Final = (f32, f64)
-"""Those of which functions are kept: an f16 one is that of f32 between two casts, and seldom wanted."""
+"""The types whose functions are kept on file: a function of f16 is that of f32 between two casts, and rarely used."""
 _TYPED: Final = frozenset({CAST, BITCAST})
 """Operations whose result type is an attribute."""
 _TRUTH: Final = {"true": True, "false": False}

@@ -72,6 +72,7 @@ class Forwarder(Rewriter):
         self.changed = False
 
     def plain(self, op: Op) -> None:
+        """See `Rewriter.plain`."""
         access = memory_of(op)
         if access is None:
             self.append(op)
@@ -127,6 +128,7 @@ class Forwarder(Rewriter):
     # ---- control
 
     def structured(self, op: Op) -> None:
+        """See `Rewriter.structured`."""
         written = self.effects[op].written
         if op.opdef is PARALLEL_FOR:
             self.values.forget()

@@ -78,6 +78,7 @@ class Replacer(Rewriter):
         self.zeros: dict[Value, Op] = {}
 
     def plain(self, op: Op) -> None:
+        """See `Rewriter.plain`."""
         if op.opdef is ARRAY_ALLOC and op.result in self.survey.arrays:
             self._alloc(op)
         elif op.opdef in (ARRAY_LOAD, ARRAY_STORE) and op.operands[0] in self.survey.arrays:
@@ -105,6 +106,7 @@ class Replacer(Rewriter):
         return self.zeros[cell[0]].result if value is None else value
 
     def structured(self, op: Op) -> None:
+        """See `Rewriter.structured`."""
         changed = [cell for cell in self.survey.stored[op] if cell[0] in self.zeros]
         results = [Value(self.zeros[handle].result.type) for handle, _ in changed]
         if op.opdef in LOOPS:

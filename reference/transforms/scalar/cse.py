@@ -35,6 +35,7 @@ class Merger(Rewriter):
         self.entered: list[Hashable] = []
 
     def run(self, region: Region) -> None:
+        """See `Rewriter.run`."""
         outer, self.entered = self.entered, []
         super().run(region)
         for key in self.entered:
@@ -42,6 +43,7 @@ class Merger(Rewriter):
         self.entered = outer
 
     def plain(self, op: Op) -> None:
+        """See `Rewriter.plain`."""
         if not op.opdef.pure:
             self.append(op)
             return

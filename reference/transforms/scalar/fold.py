@@ -57,6 +57,7 @@ class Folder(Rewriter):
         self.preserved: Preserved = draws_random, mod_ref
 
     def plain(self, op: Op) -> None:
+        """See `Rewriter.plain`."""
         self.append(self.folded(op))
 
     def folded(self, op: Op) -> Op:
@@ -68,6 +69,7 @@ class Folder(Rewriter):
         return constant_op(number, op.result, op)
 
     def structured(self, op: Op) -> None:
+        """See `Rewriter.structured`."""
         rule = CONTROL.get(op.opdef)
         if rule is None or not rule(self, op):
             super().structured(op)

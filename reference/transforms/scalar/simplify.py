@@ -67,17 +67,20 @@ class Simplifier(Folder):
         self.cause: Op | None = None
 
     def run(self, region: Region) -> None:
+        """See `Folder.run`."""
         self.depth += 1
         self.level.update(dict.fromkeys(region.args, self.depth))
         super().run(region)
         self.depth -= 1
 
     def append(self, op: Op) -> None:
+        """See `Folder.append`."""
         super().append(op)
         for value in op.results:
             self.level[value] = self.depth
 
     def plain(self, op: Op) -> None:
+        """See `Folder.plain`."""
         self._choose(op)
         if not op.opdef.pure or len(op.results) != 1:
             self.append(op)
@@ -127,6 +130,7 @@ class Simplifier(Folder):
     # ---- ops with regions
 
     def structured(self, op: Op) -> None:
+        """See `Folder.structured`."""
         self._choose(op)
         if op.opdef in LOOPS:
             self._drop_unchanging(op)

@@ -1,4 +1,4 @@
-"""Locals that iterations share and nobody reads: `drop_unread(body)`.
+"""Removes locals that iterations share and no op reads: `drop_unread(body)`.
 
 Requires: verified IR of a whole kernel; after `dce`. Ensures: the same effects on all memory but "temp" places; every
 such place that is written is also read. What computed the values is dead then, and gone.

@@ -26,7 +26,7 @@ from .schur import Rows, like, real_schur
 __all__ = ["eig"]
 
 _FRACTION_BITS: Final = {16: 10, 32: 23, 64: 52}
-"""Of a float type with so many bits: how many bits its fraction has."""
+"""Bits of a float type -> bits of its fraction."""
 
 
 def eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:

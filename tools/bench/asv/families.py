@@ -21,7 +21,7 @@ _LEAST: Final = 0.01
 """Seconds that a sample takes at least: shorter calls are timed together."""
 _SAMPLES: Final = 5
 _PROCESSES: Final = 3
-"""Of a benchmark that wants a process of its own for each sample."""
+"""Samples of a benchmark that wants a process of its own for each."""
 _RAW: Final = """\
 {setup}
 import time as _time
@@ -32,7 +32,7 @@ print(_time.perf_counter() - _start)
 
 Note = Callable[[str], None]
 Method: TypeAlias = Callable[..., Any]
-"""Of a benchmark: what it takes, its setting says, and its kind what it gives."""
+"""A method of a benchmark: its setting decides what it takes, and its kind what it gives."""
 
 
 def chosen(patterns: Sequence[str], benchmarks: Mapping[str, Benchmark]) -> list[Benchmark]:

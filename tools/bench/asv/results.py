@@ -27,7 +27,7 @@ _COLUMNS: Final = (
 )
 _VERSION: Final = 2
 _SKIPPED: Final = float("nan")
-"""Of a setting without a figure: None would mean to asv that it had failed."""
+"""Stands for a setting without a figure: None would mean to asv that it had failed."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Machine:
 
     @staticmethod
     def of(about: Record, gpu: str = "", name: str = "", ram: str = "") -> Machine:
-        """Of what a run notes of its machine (`adstack.conformance.report.summary.machine`).
+        """The machine by what a run notes of it (`adstack.conformance.report.summary.machine`).
 
         Args:
             about: platform, cpu, cores and python; what it lacks stays empty.
