@@ -37,10 +37,11 @@ ABSENT: Final[dict[str, tuple[Row, ...]]] = {
             "adstack reads and writes no files",
             "use imageio, Pillow, matplotlib or meshio on field.to_numpy()",
         ),
+        _row("subgroup", "operations of subgroups are in qd.simt", "write qd.simt.subgroup.shuffle(...) and so on"),
         _row(
-            "simt subgroup warp",
-            "shared memory and subgroup operations are not in the language: kernels mean the same on every device",
-            "write sums as x[None] += ...: adstack plans how iterations that share an element add to it",
+            "warp",
+            "the size of a device's warps is not visible: kernels mean the same on every device",
+            "write qd.simt.subgroup, whose size is 32 everywhere",
         ),
         _row(
             "block_dim",

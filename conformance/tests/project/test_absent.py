@@ -122,9 +122,9 @@ def test_unlike_names_and_protocols_of_python_are_plain():
 def test_in_a_kernel_the_line_is_told():
     @qd.kernel
     def k():
-        qd.simt.block.sync()
+        qd.warp.ballot(1)
 
     qd.init(arch=qd.reference)
-    message = r"qd has no 'simt': shared memory[\s\S]*qd.simt.block.sync\(\)[\s\S]*do: write sums"
+    message = r"qd has no 'warp': the size[\s\S]*qd.warp.ballot\(1\)[\s\S]*do: write qd.simt.subgroup"
     with pytest.raises(qd.AdstackNameError, match=message):
         k()
