@@ -6,6 +6,7 @@ raises AdstackSyntaxError.
 
 from __future__ import annotations
 
+from ...absent import missing as _missing
 from ..kinds import KernelObject
 from ._host import refused
 
@@ -35,3 +36,7 @@ def thread_idx() -> KernelObject:
 def global_thread_idx() -> KernelObject:
     """The number of this thread's iteration in the loop, an i32."""
     return refused("global_thread_idx")
+
+
+def __getattr__(name: str) -> object:
+    raise _missing("qd.simt.block", name, __all__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...absent import missing as _missing
 from ..kinds import KernelObject
 from ._host import refused
 
@@ -95,3 +96,7 @@ def all_true(condition: KernelObject) -> KernelObject:
 def ballot(condition: KernelObject) -> KernelObject:
     """A u32 with a bit for each thread of the subgroup: whether the condition holds there."""
     return refused("ballot")
+
+
+def __getattr__(name: str) -> object:
+    raise _missing("qd.simt.subgroup", name, __all__)
