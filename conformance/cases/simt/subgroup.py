@@ -44,7 +44,7 @@ def a_value_of_another_thread(qd, name, by):
 
 @case(rules=["simt.subgroup"])
 def sums_extrema_and_votes(qd):
-    x, out = qd.field(qd.i32, shape=70), qd.field(qd.i32, shape=(3, 6))
+    x, out = qd.field(qd.i32, shape=70), qd.field(qd.i32, shape=(3, 7))
     bits = qd.field(qd.u32, shape=3)
 
     @qd.kernel
@@ -54,17 +54,19 @@ def sums_extrema_and_votes(qd):
             sub = qd.simt.subgroup
             total, least, most = sub.reduce_add(x[i]), sub.reduce_min(x[i]), sub.reduce_max(x[i])
             some, every = sub.any_true(x[i] > 19), sub.all_true(x[i] > -9)
-            ballot = sub.ballot(x[i] > 3)
+            ballot, count = sub.ballot(x[i] > 3), sub.reduce_add(x[i] > 3)
             if sub.invocation_id() == 0:
                 row = i // sub.group_size()
                 bits[row] = ballot
-                for column, value in qd.static(enumerate([total, least, most, some, every, sub.group_size()])):
+                for column, value in qd.static(enumerate([total, least, most, some, every, sub.group_size(), count])):
                     out[row, column] = value
 
     rows, ballots = [], []
     for part in parts():
         own = [VALUES[i] for i in part]
-        rows.append([sum(own), min(own), max(own), int(max(own) > 19), int(min(own) > -9), 32])
+        rows.append(
+            [sum(own), min(own), max(own), int(max(own) > 19), int(min(own) > -9), 32, sum(value > 3 for value in own)]
+        )
         ballots.append(sum(1 << lane for lane, value in enumerate(own) if value > 3))
     return Run(k, given={x: VALUES}, expect={out: rows, bits: ballots})
 

@@ -20,12 +20,15 @@ from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import describe
 from ..emission.shared import SharedArray
-from ..emission.type_promotion import materialise, to_bool
+from ..emission.type_promotion import materialise, to_bool, typed
 from ..variables import cells
 from ..variables.blocks import LARGEST, MOST_SHARED, Block, wait
 from ..variables.phases import loop_over_blocks
 
 __all__ = ["TABLE", "block_of", "parallel_loop"]
+
+Combine = Callable[[KernelObject, KernelObject], KernelObject]
+"""Makes one value of two."""
 
 
 @contextmanager
@@ -117,7 +120,7 @@ def _lane(context: Context) -> KernelObject:
 
 
 class _Told:
-    """A value that each thread of a block has told the others."""
+    """A value that each thread of a block has told the others; `first` is the first thread of the subgroup."""
 
     def __init__(self, context: Context, what: str, value: KernelObject) -> None:
         block = _block(context, what)
@@ -142,6 +145,19 @@ class _Told:
         at = functions.select(there, position, self.thread)
         return Expr(cells.read(self.b, self.cell, at.value)), there
 
+    def combined(self, combine: Combine) -> KernelObject:
+        """The values of the subgroup's threads, combined in the order of their numbers."""
+        total = cells.Cell("total", combine(self.own, self.own).dtype)
+        cells.alloc(self.b, total, [typed(Expr(cells.read(self.b, self.cell, self.first.value)), total.dtype)])
+        end = functions.min_(self.first + subgroup.SIZE, Expr(self.block.count))
+        body = Region([Value(i32, "other")])
+        with self.b.into(body):
+            other = Expr(cells.read(self.b, self.cell, body.args[0]))
+            cells.write(self.b, total, typed(combine(Expr(cells.read(self.b, total)), other), total.dtype))
+            self.b.yield_()
+        self.b.for_((self.first + 1).value, end.value, [], body)
+        return Expr(cells.read(self.b, total))
+
 
 def _shuffled(what: str, lane_of: Callable[[KernelObject, KernelObject], KernelObject]) -> PythonFunction:
     def call(context: Context, value: KernelObject, by: KernelObject) -> KernelObject:
@@ -152,19 +168,14 @@ def _shuffled(what: str, lane_of: Callable[[KernelObject, KernelObject], KernelO
     return call
 
 
-def _reduced(what: str, combine: PythonFunction) -> PythonFunction:
+def _reduced(what: str, combine: Combine) -> PythonFunction:
     def call(context: Context, value: KernelObject) -> KernelObject:
-        told = _Told(context, f"{what}()", value)
-        total, _ = told.of(0)
-        for lane in range(1, min(subgroup.SIZE, told.block.threads)):
-            other, there = told.of(lane)
-            total = functions.select(there, combine(total, other), total)
-        return total
+        return _Told(context, f"{what}()", value).combined(combine)
 
     return call
 
 
-def _voted(what: str, result: Callable[[KernelObject, int], KernelObject], combine: PythonFunction) -> PythonFunction:
+def _voted(what: str, result: Callable[[KernelObject, int], KernelObject], combine: Combine) -> PythonFunction:
     reduced = _reduced(what, combine)
 
     def call(context: Context, condition: KernelObject) -> KernelObject:
