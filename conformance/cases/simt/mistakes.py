@@ -40,6 +40,15 @@ def _parted(qd, how, x):
                 tile[0] = 1
 
     @qd.kernel
+    def counted():
+        count = 0
+        qd.loop_config(block_dim=4)
+        for i in x:
+            count += 1
+            if count < 3:
+                block.sync()
+
+    @qd.kernel
     def subgroup():
         qd.loop_config(block_dim=4)
         for i in x:
@@ -52,7 +61,7 @@ def _parted(qd, how, x):
     return locals()[how]
 
 
-@case(rules=["simt.uniform"], params={"how": ["branch", "loop", "left_out", "shared", "subgroup"]})
+@case(rules=["simt.uniform"], params={"how": ["branch", "loop", "left_out", "shared", "counted", "subgroup"]})
 def threads_that_may_part_do_not_wait(qd, how):
     x = qd.field(qd.i32, shape=8)
     return Run(_parted(qd, how, x), raises=Raises("SyntaxError", "threads of a block may part before"))

@@ -29,9 +29,8 @@ class _Agreement:
     """Which values and cells may differ from thread to thread, as far as that is seen."""
 
     def __init__(self, block: Block, body: Region) -> None:
-        self.shared = set(block.shared)
         self.values: set[Value] = {block.thread}
-        self.cells: set[Cell] = set()
+        self.cells = _written_by_others(body)
         self.written = {op.attrs["place"].name for op in body.walk() if op.opdef in PLACE_WRITES}
         self.is_final = False
 
@@ -69,7 +68,7 @@ class _Agreement:
 
     def _cell(self, op: Op, cell: Cell, branch: Op | None) -> None:
         differs = any(value in self.values for value in op.operands)
-        if cell in self.shared or (op.opdef is not cells.READ and (differs or branch is not None)):
+        if op.opdef is not cells.READ and (differs or branch is not None):
             self.cells.add(cell)
         if differs or cell in self.cells:
             self.values.update(op.results)
@@ -80,6 +79,13 @@ class _Agreement:
         if not op.opdef.pure and (op.opdef is not LOAD or op.attrs["place"].name in self.written):
             return True
         return any(value in self.values for value in op.operands)
+
+
+def _written_by_others(body: Region) -> set[Cell]:
+    """The cells from outside of a thread's body that it changes: arrays that the block shares, locals of the kernel."""
+    uses = [(op.opdef, op.attrs["cell"]) for op in body.walk() if "cell" in op.attrs]
+    own = {cell for row, cell in uses if row is cells.ALLOC}
+    return {cell for row, cell in uses if row is not cells.READ and cell not in own}
 
 
 def _parted(op: Op, branch: Op) -> AdstackSyntaxError:
