@@ -95,6 +95,7 @@ from .kernels.options import (
 )
 from .kernels.oriented import data_oriented
 from .runtime.adstacks.stats import stats
+from .values import simt
 from .values.annotations import Tensor
 from .values.atomics import (
     atomic_add,
@@ -349,6 +350,7 @@ __all__ = [
     "round",
     "rsqrt",
     "select",
+    "simt",
     "sin",
     "sinh",
     "solve",

@@ -37,10 +37,11 @@ ABSENT: Final[dict[str, tuple[Row, ...]]] = {
             "adstack reads and writes no files",
             "use imageio, Pillow, matplotlib or meshio on field.to_numpy()",
         ),
+        _row("subgroup", "operations of subgroups are in qd.simt", "write qd.simt.subgroup.shuffle(...) and so on"),
         _row(
-            "simt subgroup warp",
-            "shared memory and subgroup operations are not in the language: kernels mean the same on every device",
-            "write sums as x[None] += ...: adstack plans how iterations that share an element add to it",
+            "warp",
+            "the size of a device's warps is not visible: kernels mean the same on every device",
+            "write qd.simt.subgroup, whose size is 32 everywhere",
         ),
         _row(
             "block_dim",
@@ -192,7 +193,7 @@ ABSENT: Final[dict[str, tuple[Row, ...]]] = {
             "logic is written with operators",
             "write a and b, a or b, not a; of vectors a & b, a | b",
         ),
-        _row("global_thread_idx", "kernels do not see threads", "use the index of the loop"),
+        _row("global_thread_idx", "threads are seen in blocks", "write qd.simt.block.global_thread_idx()"),
         _row("any_arr ext_arr", "arrays have one annotation", "write qd.types.ndarray(...)"),
         *HABITS,
     ),
@@ -224,6 +225,34 @@ ABSENT: Final[dict[str, tuple[Row, ...]]] = {
         _row("saturate", "the function has another name", "write qd.math.clamp(x, 0.0, 1.0)"),
         _row("norm", "norms are methods", "write v.norm() or qd.math.length(v)"),
         _row("fns", "the n-th bit that is set is not searched", "loop over the bits, with (mask >> i) & 1"),
+    ),
+    "qd.simt": (
+        _row(
+            "warp",
+            "the size of a device's warps is not visible: kernels mean the same on every device",
+            "write qd.simt.subgroup, whose size is 32 everywhere",
+        ),
+        _row("grid", "blocks do not wait for each other", "write two loops, one after the other"),
+    ),
+    "qd.simt.block": (
+        _row("mem_sync mem_fence", "waiting orders memory as well", "write qd.simt.block.sync()"),
+        _row(
+            "sync_all_nonzero sync_any_nonzero sync_count_nonzero",
+            "threads count in shared memory",
+            "write count[0] += 1 on a SharedArray, under the condition, between two calls of sync()",
+        ),
+    ),
+    "qd.simt.subgroup": (
+        _row(
+            "barrier memory_barrier", "its operations wait by themselves", "leave it out, or write qd.simt.block.sync()"
+        ),
+        _row("elect", "the first thread is chosen by its number", "write invocation_id() == 0"),
+        _row(
+            "reduce_mul reduce_and reduce_or reduce_xor inclusive_add inclusive_mul inclusive_min inclusive_max "
+            "inclusive_and inclusive_or inclusive_xor all_equal broadcast_first",
+            "subgroups have sums, extrema, votes and shuffles",
+            "write a loop over shuffle(value, lane), or over a SharedArray",
+        ),
     ),
     "qd.ad": (
         _row(

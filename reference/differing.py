@@ -52,9 +52,19 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
             "leave static out, or make it a template() argument",
         ),
         row(
-            "loop_config block_local assume_in_range",
+            "block_local assume_in_range",
             "these are hints, and change no result; a wrong range is an error in debug mode",
             "keep them, or leave them out",
+        ),
+        row(
+            "loop_config",
+            "all but serialize are hints; where a loop uses qd.simt, block_dim is how many threads a block has",
+            "keep it, or leave it out",
+        ),
+        row(
+            "simt",
+            "a block's threads run one after another, subgroups have 32 threads, and all threads come to each wait",
+            "write loop_config(block_dim=...), and waits where no condition parts the threads",
         ),
         row(
             "graph",

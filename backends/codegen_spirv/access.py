@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from adstack.ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, SHAPE, STORE
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, DType, i32, i64
+from adstack.ir.types import ArrayType, DType, i32, i64, u32
 
 from .assembly.code import Num
 from .assembly.opcodes import Op as Spv
@@ -18,6 +19,9 @@ from .memory import Address
 from .region import RegionEmitter, handles
 
 __all__ = ["address_of"]
+
+ZEROED_AT_ONCE: Final = 64
+"""Longer local arrays are zeroed by a loop: Mesa takes more than linear time for a constant of so many elements."""
 
 
 def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Address:
@@ -77,7 +81,23 @@ def _array_alloc(e: RegionEmitter, op: Op) -> None:
     ty = e.m.array(array.dtype, array.length)
     variable = e.c.local(ty)
     e.arrays[op.result] = variable
-    e.c.do(Spv.Store, variable, e.m.null(ty))
+    if array.length <= ZEROED_AT_ONCE:
+        e.c.do(Spv.Store, variable, e.m.null(ty))
+    else:
+        _zero(e, array, variable)
+
+
+def _zero(e: RegionEmitter, array: ArrayType, variable: int) -> None:
+    """Set the elements to 0 one by one."""
+    ty = e.m.type(array.dtype)
+    pointer, zero = e.m.pointer(Storage.Function, ty), e.m.null(ty)
+
+    def iteration(carried: Sequence[Num]) -> list[Num]:
+        (index,) = carried
+        e.c.do(Spv.Store, e.c.raw(Spv.AccessChain, pointer, variable, index.id), zero)
+        return [index + 1]
+
+    e.c.loop([e.c.const(0, u32)], lambda carried: (carried[0] < array.length, carried), iteration)
 
 
 def _element(e: RegionEmitter, op: Op) -> int:

@@ -124,7 +124,7 @@ def loop_config(
     Args:
         serialize: make an outermost loop serial.
         parallelize: a hint, which existing programs give and which changes nothing.
-        block_dim: a hint as well.
+        block_dim: how many threads the blocks of a loop have that uses `qd.simt`, a hint for all others.
         block_dim_adaptive: a hint as well.
         bit_vectorize: a hint as well.
     """

@@ -28,6 +28,6 @@ def a_name_that_is_not_there_in_a_kernel(qd):
     @qd.kernel
     def k():
         for _ in range(32):
-            qd.simt.block.sync()
+            qd.warp.ballot(1)
 
-    return Run(k, raises=Raises("NameError", "no 'simt'"))
+    return Run(k, raises=Raises("NameError", "no 'warp'"))

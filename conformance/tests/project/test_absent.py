@@ -28,6 +28,9 @@ OWNERS = {
     "qd": lambda: qd,
     "qd.types": lambda: qd.types,
     "qd.math": lambda: qd.math,
+    "qd.simt": lambda: qd.simt,
+    "qd.simt.block": lambda: qd.simt.block,
+    "qd.simt.subgroup": lambda: qd.simt.subgroup,
     "qd.ad": lambda: qd.ad,
     "qd.ad.Tape": lambda: qd.ad.Tape,
     "qd.ad.FwdMode": lambda: qd.ad.FwdMode,
@@ -122,9 +125,9 @@ def test_unlike_names_and_protocols_of_python_are_plain():
 def test_in_a_kernel_the_line_is_told():
     @qd.kernel
     def k():
-        qd.simt.block.sync()
+        qd.warp.ballot(1)
 
     qd.init(arch=qd.reference)
-    message = r"qd has no 'simt': shared memory[\s\S]*qd.simt.block.sync\(\)[\s\S]*do: write sums"
+    message = r"qd has no 'warp': the size[\s\S]*qd.warp.ballot\(1\)[\s\S]*do: write qd.simt.subgroup"
     with pytest.raises(qd.AdstackNameError, match=message):
         k()

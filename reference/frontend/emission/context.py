@@ -18,6 +18,7 @@ from ...values.kinds import KernelObject, PythonFunction
 from ..syntax.scope import Scopes
 from ..syntax.source import Source
 from ..variables.activations import Activation
+from ..variables.blocks import Block
 from .active_cells import ActiveCells
 
 __all__ = ["Context", "Frame", "Loop", "Returned"]
@@ -137,6 +138,7 @@ class Context:
         stopped: what `stop_grad` said for the next loop.
         failed_at: where the innermost visitor was when something unexpected was raised.
         active: what is known to be active of sparse fields.
+        block: the blocks of the parallel loop whose body is being lowered; None outside of one.
     """
 
     def __init__(self, options: object, body: Region) -> None:
@@ -152,6 +154,7 @@ class Context:
         self.stopped: set[str] = set()
         self.failed_at: Loc | None = None
         self.active = ActiveCells()
+        self.block: Block | None = None
 
     # ---- options
 

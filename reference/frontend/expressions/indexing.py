@@ -19,6 +19,7 @@ from ..emission.expr import Expr
 from ..emission.literals import describe, is_number, plain
 from ..emission.references import PlaceRef, ScalarRef, is_live, place_matrix, references_of
 from ..emission.references import live as live_matrix
+from ..emission.shared import SharedArray
 from ..emission.sparse import Element, has_lists, list_at, sparse_reference
 from ..emission.structs import live_struct
 from .dispatch import dereferenced, evaluate, expression, lookup
@@ -77,10 +78,23 @@ def element(context: Context, base: KernelObject, index: KernelObject) -> Kernel
             return members
     if indexable(base):
         return _of_array(context, base, index)
+    if isinstance(base, SharedArray):
+        return base.element(flat(index))
     if isinstance(base, Elements):
         return _of_matrix(base, index)
     if isinstance(base, StructField):
         return live_struct({name: element(context, f, index) for name, f in base.field_dict.items()}, base.type)
+    _check_indexed(context, base)
+    if _is_runtime(index):
+        context.fail(
+            AdstackTypeError,
+            f"indices of {describe(base)} must be compile-time constants",
+            do="keep data that is indexed at run time in a field, an ndarray or a Vector",
+        )
+    return plain(guarded(context, lambda: base[index]))
+
+
+def _check_indexed(context: Context, base: object) -> None:
     if base is None:
         context.fail(
             AdstackTypeError,
@@ -90,13 +104,6 @@ def element(context: Context, base: KernelObject, index: KernelObject) -> Kernel
         )
     if isinstance(base, Expr) or is_number(base):
         context.fail(AdstackTypeError, "a scalar can't be indexed", note=f"this is {describe(base)}")
-    if _is_runtime(index):
-        context.fail(
-            AdstackTypeError,
-            f"indices of {describe(base)} must be compile-time constants",
-            do="keep data that is indexed at run time in a field, an ndarray or a Vector",
-        )
-    return plain(guarded(context, lambda: base[index]))
 
 
 def _is_runtime(index: object) -> bool:
@@ -170,7 +177,8 @@ def _shifted(context: Context, base: KernelObject, axis: int, index: KernelObjec
             )
         return index - offset if offset else index
     if isinstance(index, bool) or not isinstance(index, int):
-        context.fail(AdstackIndexError, "an index must be an integer", note=f"got {describe(index)}")
+        note, do = f"got {describe(index)}", "give an integer for each axis"
+        context.fail(AdstackIndexError, "an index must be an integer", note=note, do=do)
     at = index - offset
     if extent is not None and not 0 <= at < extent:
         context.fail(

@@ -17,7 +17,15 @@ from ..emission.expr import Expr
 from ..emission.literals import is_number
 from ..emission.type_promotion import alone
 
-__all__ = ["check_compared", "check_fractions", "check_hidden", "check_races", "check_unused", "check_values"]
+__all__ = [
+    "check_compared",
+    "check_fractions",
+    "check_hidden",
+    "check_power",
+    "check_races",
+    "check_unused",
+    "check_values",
+]
 
 _WHOLE: Final = frozenset(row.name for row in (FLOOR, CEIL, ROUND, TRUNC))
 _BITS: Final = (ast.BitAnd, ast.BitOr)
@@ -79,6 +87,13 @@ def check_compared(context: Context, node: ast.Compare) -> None:
     if any(isinstance(one, ast.BinOp) and isinstance(one.op, _BITS) for one in middle):
         do = "write `and` and `or`, or parentheses around each comparison"
         _warn(context, node, "& and | bind more tightly than comparisons: this compares what they give", do)
+
+
+def check_power(context: Context, node: ast.BinOp) -> None:
+    """Warn of `2 ^ n` and `10 ^ n`, which are meant as powers."""
+    if isinstance(node.op, ast.BitXor) and isinstance(node.left, ast.Constant) and node.left.value in (2, 10):
+        do = f"write {ast.unparse(node.left)} ** {ast.unparse(node.right)} for the power"
+        _warn(context, node, "^ compares bits (exclusive or), and is no power", do)
 
 
 def check_unused(context: Context, node: ast.Expr) -> None:

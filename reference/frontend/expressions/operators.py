@@ -25,7 +25,7 @@ from ..variables import cells
 from .dispatch import evaluate, expression
 from .foreign import guarded
 from .indexing import indexable
-from .lints import check_compared
+from .lints import check_compared, check_power
 from .percent import by_percent, has_runtime
 
 __all__ = ["binary", "cheap", "condition"]
@@ -167,6 +167,7 @@ def _binop(context: Context, node: ast.BinOp) -> KernelObject:
     value = evaluate(context, chain[-1].left)
     for link in reversed(chain):
         with context.at(link):
+            check_power(context, link)
             value = binary(context, link.op, value, evaluate(context, link.right))
     return value
 

@@ -1,8 +1,8 @@
-"""Frames: what each call that is under way keeps, in arrays with an element per call."""
+"""Frames: what each call that is under way, or each thread of a block, keeps, in arrays with an element for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...ir.builder import Builder
 from ...ir.opdef import OpDef
@@ -17,7 +17,7 @@ __all__ = ["Frames", "stacked"]
 
 
 def stacked(builder: Builder, name: str, dtype: DType, size: int, most: int) -> Cell:
-    """A new array with `size` elements for each of `most` calls, all 0."""
+    """A new array with `size` elements for each of `most` frames, all 0."""
     cell = Cell(name, dtype, size * most, in_memory=True)
     cells.alloc(builder, cell, [])
     return cell
@@ -29,18 +29,20 @@ class Frames:
     Args:
         builder: where ops go.
         segments: which variables and values those are.
+        most: how many frames there are.
+        leaves: what the outermost call is given, besides.
     """
 
     depth: Value
 
-    def __init__(self, builder: Builder, segments: Segments) -> None:
+    def __init__(self, builder: Builder, segments: Segments, most: int, leaves: Sequence[Leaf] = ()) -> None:
         self.builder = builder
         self.segments = segments
-        self.most = segments.activation.most
-        parameters = dict.fromkeys(cell for cell, _ in segments.activation.parameters)
+        self.most = most
+        parameters = dict.fromkeys(cell for cell, _ in leaves)
         self.of_cell = {c: self._stacked(c.name, c.dtype, c.size) for c in {**parameters, **segments.crossing}}
         self.of_value = {v: self._stacked(v.name or "kept", v.dtype, 1) for v in segments.kept}
-        for cell, k in segments.activation.parameters:
+        for cell, k in leaves:
             cells.write(builder, self.of_cell[cell], cells.read(builder, cell, k), k * self.most)
         self._rewrite: dict[OpDef, Callable[[Op, Cell], None]] = {cells.ALLOC: self._alloc}
 

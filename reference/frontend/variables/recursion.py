@@ -17,7 +17,7 @@ from ...ir.ops import FOR, IF, WHILE, YIELD
 from ...ir.structure import Op, Region, Value
 from ...ir.types import i32, u1
 from . import cells
-from .activations import Activation
+from .activations import CALL_AGAIN, Activation
 from .cells import Cell
 from .frames import Frames, stacked
 from .segments import Segments, Span
@@ -39,11 +39,15 @@ class _Turns:
     def __init__(self, builder: Builder, activation: Activation, body: Region) -> None:
         self.b = builder
         self.activation = activation
-        self.segments = Segments(activation, body)
-        self.frames = Frames(builder, self.segments)
+        self.segments = Segments(self._is_call, body)
+        self.frames = Frames(builder, self.segments, activation.most, activation.parameters)
         self.depth = Cell("depth", i32)
         self.mode = Cell("mode", i32)
         self.cut: dict[OpDef, Callable[[Op], None]] = {IF: self._if, WHILE: self._while, FOR: self._for}
+
+    def _is_call(self, op: Op) -> bool:
+        """Whether it calls the function again."""
+        return op.opdef is CALL_AGAIN and op.attrs["activation"] is self.activation
 
     def emit(self, body: Region) -> None:
         """The loop: as long as a call is under way."""

@@ -1,35 +1,42 @@
-"""The body of a function that calls itself, cut where it does: what lives on from one piece to the next."""
+"""A body that is cut at some of its ops: what lives on from one piece to the next.
+
+A function that calls itself is cut at its calls (`recursion.py`), what the threads of a block do is cut where they wait
+for each other (`phases.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...ir.scalar_ops import CONST
 from ...ir.structure import Op, Region, Value
-from .activations import CALL_AGAIN, Activation
 from .cells import ALLOC, Cell
 
 __all__ = ["Segments", "Span"]
 
 Span = tuple[int, int]
-"""The numbers of the calls that stand in an op or region: first and last."""
+"""The numbers of the cuts that stand in an op or region: first and last."""
 
 
 class Segments:
-    """The pieces of a body between calls, and what is defined in one and used in another.
+    """The pieces of a body between cuts, and what is defined in one and used in another.
 
-    A piece is a run of ops of one region in which nothing calls the function again. Calls are numbered from 1 in the
-    order of the text, and an op or region with calls in it has those of a span.
+    A piece is a run of ops of one region in which nothing is a cut. Cuts are numbered from 1 in the order of the text,
+    and an op or region with cuts in it has those of a span.
 
     Attributes:
-        number: a call -> its number.
-        spans: an op or region with calls in it -> their numbers.
-        kept: values that a later piece than their own needs.
+        number: a cut -> its number.
+        spans: an op or region with cuts in it -> their numbers.
+        kept: values that a later piece than their own needs, and arguments of regions with cuts in them.
         crossing: cells of the body that more than one piece uses.
+
+    Args:
+        is_cut_at: whether the body is cut at an op.
+        body: a region, before mem2reg.
     """
 
-    def __init__(self, activation: Activation, body: Region) -> None:
-        self.activation = activation
+    def __init__(self, is_cut_at: Callable[[Op], bool], body: Region) -> None:
+        self._is_cut_at = is_cut_at
         self.number: dict[Op, int] = {}
         self.spans: dict[Op | Region, Span] = {}
         self._piece_of: dict[Op, int] = {}
@@ -39,18 +46,14 @@ class Segments:
         self.kept = dict.fromkeys(self._crossing_values())
         self.crossing = dict.fromkeys(self._crossing_cells())
 
-    def is_call(self, op: Op) -> bool:
-        """Whether it calls the function again."""
-        return op.opdef is CALL_AGAIN and op.attrs["activation"] is self.activation
-
     def is_cut(self, op: Op) -> bool:
-        """Whether it is such a call, or has one in it."""
+        """Whether it is a cut, or has one in it."""
         return op in self.spans or op in self.number
 
     def _count(self, region: Region) -> None:
         before = len(self.number)
         for op in region.ops:
-            if self.is_call(op):
+            if self._is_cut_at(op):
                 self.number[op] = len(self.number) + 1
             first = len(self.number) + 1
             for inner in op.regions:

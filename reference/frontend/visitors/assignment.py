@@ -15,6 +15,7 @@ from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import describe, is_number, plain, suggestion
 from ..emission.references import CellRef, ScalarRef, cell_matrix, is_live, references_of
+from ..emission.shared import SharedArray
 from ..emission.structs import is_live_struct, local_struct, store_struct
 from ..emission.type_promotion import alone, common, typed
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup, statement
@@ -78,6 +79,8 @@ def local(context: Context, name: str, value: object, dtype: DType | None = None
         return cell_matrix(cell, value.shape)
     if isinstance(value, Struct):
         return local_struct(value, lambda member, v: local(context, f"{name}.{member}", v))
+    if isinstance(value, SharedArray):
+        value.call(name)
     return value
 
 

@@ -18,6 +18,7 @@ from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
 from ..expressions.printing import print_, text_of
+from .blocks import TABLE as OF_BLOCKS
 from .domains import RuntimeRange
 from .sparse import TABLE as OF_SPARSE_LEVELS
 
@@ -157,6 +158,7 @@ TABLE: Final[dict[KernelObject, PythonFunction]] = {
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),
     **OF_SPARSE_LEVELS,
+    **OF_BLOCKS,
     **{
         getattr(builtins, name): _refused(name)
         for name in ("open", "input", "eval", "exec", "compile", "globals", "locals")

@@ -176,7 +176,10 @@ def _without(context: Context, base: object, name: str) -> AdstackError:
     if row is not None:
         return kind(f"a number has no '{name}': {row.why}", loc=context.builder.loc, do=row.do)
     what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
-    return kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=suggestion(name, dir(base)))
+    do = suggestion(name, dir(base))
+    if not do and not isinstance(base, types.ModuleType):
+        do = f"give it a value before the kernel is called: {name} = ..., or in __init__"
+    return kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=do)
 
 
 def _capture(context: Context, base: object, name: str, value: object) -> None:

@@ -21,6 +21,7 @@ from ..expressions.operators import condition
 from ..syntax.source import assigned_in
 from ..variables import cells
 from .assignment import declare
+from .blocks import block_of, parallel_loop
 from .control import block, flag, guarded_by, has_jump, iteration, unbroken
 from .domains import Domain, domain_of
 from .sparse_loops import as_it_was, for_active
@@ -41,7 +42,7 @@ def _for(context: Context, node: ast.For) -> None:
     with context.at(node.iter):
         domain = domain_of(context, iterable)
     if context.at_top and context.frame.may_parallelise and not hints.get("serialize") and domain.bounds:
-        _parallel(context, node, domain)
+        _parallel(context, node, domain, hints.get("block_dim"))
     else:
         _serial(context, node, domain)
 
@@ -168,15 +169,15 @@ def _is_point(context: Context, item: tuple[KernelObject, ...]) -> bool:
     return isinstance(item[0], int)
 
 
-def _parallel(context: Context, node: ast.For, domain: Domain) -> None:
+def _parallel(context: Context, node: ast.For, domain: Domain, block_dim: object) -> None:
     check_races(context, node)
     body = Region([Value(lo.type) for lo, _ in domain.bounds])
-    with context.region(body):
+    with block_of(context, block_dim) as block, context.region(body):
         test = _iteration(context, node, domain, body.args, ("parallel", None))
         context.builder.yield_()
     if test is not None:
         as_it_was(context, domain.cells[-1].level, test, body)
-    context.builder.parallel_for(domain.bounds, body)
+    parallel_loop(context, block, domain.bounds, body, sparse=test is not None)
 
 
 def _iteration(

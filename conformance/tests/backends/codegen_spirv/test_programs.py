@@ -114,15 +114,19 @@ def test_random_numbers_are_those_of_the_interpreter(dtype):
     device.free(storage)
 
 
+@pytest.mark.parametrize("length", [3, 300])
 @pytest.mark.parametrize("dtype", ALL, ids=str)
-def test_local_arrays_are_zeroed_whenever_they_are_made(dtype):
+def test_local_arrays_are_zeroed_whenever_they_are_made(dtype, length):
+    """Their last three elements, of short and of long ones."""
     body = f"""%three = const 3 : i32
+    %first = const {length - 3} : i32
     for %j = %zero to %three {{
-      %a = array.alloc : array<{dtype}, 3>
-      %old = array.load %a, %j : {dtype}
+      %a = array.alloc : array<{dtype}, {length}>
+      %k = add %first, %j : i32
+      %old = array.load %a, %k : {dtype}
       %x = load @x[%i] : {dtype}
-      array.store %a, %j, %x
-      %new = array.load %a, %j : {dtype}
+      array.store %a, %k, %x
+      %new = array.load %a, %k : {dtype}
       %same = eq %old, %new : u1
       store @y[%i, %j], %same
       yield
