@@ -68,11 +68,7 @@ class Plan:
             with ordered(self.backend, (*self._fixed, *arrays.values())) if self._orders else nullcontext():
                 returned = self.compiled.launch(self.backend, scalars, bindings)
         except BaseException:
-            if self.sizing is not None:
-                self.sizing.forget()
-            for _, buffer in self._written_memory(arrays):
-                if buffer.watch is not None:
-                    buffer.watch.history.forget()
+            self._forget(arrays)
             raise
         else:
             return returned
@@ -83,6 +79,14 @@ class Plan:
                 buffer.touch()
             for name in self._written_arguments:
                 arrays[name].touch()
+
+    def _forget(self, arrays: Mapping[str, Buffer]) -> None:
+        """A launch with these array arguments has failed: what it did is not known."""
+        if self.sizing is not None:
+            self.sizing.forget()
+        for _, buffer in self._written_memory(arrays):
+            if buffer.watch is not None:
+                buffer.watch.history.forget()
 
     def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""

@@ -173,7 +173,7 @@ class _Accessed:
 
     reach: Accesses
     read: Sequence[tuple[str, Sequence[Box]]]
-    written: dict[str, Sequence[tuple[Box, bool]]]
+    written: Mapping[str, Sequence[tuple[Box, bool]]]
 
 
 @dataclass

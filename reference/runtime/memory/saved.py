@@ -65,8 +65,9 @@ class Saved:
         if is_large:
             self._large.append(box)
         if kept is not None:
-            self.nbytes += kept.nbytes
-            LEDGER.add(self, kept.nbytes)
+            nbytes = kept.nbytes
+            self.nbytes += nbytes
+            LEDGER.add(self, nbytes)
 
     def lose(self) -> None:
         """Give up the contents; where writes were is still known."""
