@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_REACHES", "Compiled"]
 
-MOST_REACHES: Final = 256
+MOST_REACHES: Final = 4096
 """For how many different arguments the elements that a launch touches are remembered."""
 
 

@@ -11,7 +11,7 @@ from ..ir.structure import Place
 from .compiled import Compiled
 from .memory.buffers import Buffer
 from .memory.observers import OBSERVERS, tell_others
-from .memory.provenance import Sources, Written
+from .memory.provenance import Sources
 from .memory.streams import ordered
 from .protocol.abilities import serving, sharing
 from .protocol.backend import Backend, Bindings, Scalar, Scalars
@@ -32,7 +32,6 @@ class Plan:
 
     Attributes:
         sizing: whether the depths of its adstacks are known; None if it has none that are computed.
-        sources: the memory that every launch reads.
     """
 
     def __init__(self, backend: Backend, compiled: Compiled, buffers: Mapping[str, Buffer]) -> None:
@@ -47,7 +46,7 @@ class Plan:
         self._bindings = Bindings(self._storages, self._shapes)
         self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
-        self.sources = Sources(self, compiled, self.buffers)
+        self._sources = Sources(compiled, self.buffers)
         self.sizing = Sizing.of(compiled)
         self._number = 0
         self._orders = sharing(backend) is not None
@@ -61,16 +60,15 @@ class Plan:
         for buffer in self._fixed:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
-        self._announce(scalars, arrays)
-        bindings = self.bind(arrays)
-        if self.sizing is not None:
-            bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
         try:
+            self._announce(scalars, arrays)
+            bindings = self.bind(arrays)
+            if self.sizing is not None:
+                bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
             with ordered(self.backend, (*self._fixed, *arrays.values())) if self._orders else nullcontext():
                 returned = self.compiled.launch(self.backend, scalars, bindings)
         except BaseException:
-            if self.sizing is not None:
-                self.sizing.forget()
+            self._forget(arrays)
             raise
         else:
             return returned
@@ -82,6 +80,14 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
+    def _forget(self, arrays: Mapping[str, Buffer]) -> None:
+        """A launch with these array arguments has failed: what it did is not known."""
+        if self.sizing is not None:
+            self.sizing.forget()
+        for _, buffer in self._written_memory(arrays):
+            if buffer.watch is not None:
+                buffer.watch.history.forget()
+
     def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""
         if OBSERVERS:
@@ -91,10 +97,10 @@ class Plan:
         if not watched:
             return
         shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
-        written = self.compiled.reach(scalars, shapes).written
-        launch = Written(self.backend.launches, self, scalars, arrays)
+        reach = self.compiled.reach(scalars, shapes)
+        launch = self._sources.written(scalars, arrays, reach)
         for name, buffer, watch in watched:
-            watch.before(buffer, self.compiled.writer(name), written.get(name, ()), (launch, name))
+            watch.before(buffer, self.compiled.writer(name), reach.written.get(name, ()), (launch, name))
 
     def _written_memory(self, arrays: Mapping[str, Buffer]) -> Sequence[tuple[str, Buffer]]:
         """(name of the place, memory) of what a launch with these array arguments writes."""

@@ -15,7 +15,6 @@ from ...errors import AdstackDataAccessError, InternalError, SourceSpan
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.keeping import Kept
 from ...runtime.memory.ledger import LEDGER
-from ...runtime.memory.provenance import is_recomputed
 from ...runtime.memory.watches import LostError
 from ...runtime.state import Runtime
 from ..events import Launch, memory_of
@@ -219,7 +218,7 @@ def _look(
         difference = buffer.watch.difference(buffer, number, boxes)
     except LostError as lost:
         raise _given_up(mode.specialisation, lost.writers) from None
-    if difference is not None and not is_recomputed(buffer, boxes, number):
+    if difference is not None:
         label = _label(mode, changed.call, name)
         changed.changes.append(Change(label, buffer, difference.positions, difference.values))
         changed.writers.append(difference.writers)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ...analysis.boxes import Box
 from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.memory.origins import Tiles
 from ...runtime.threads.scopes import Scoped
 from .needed import Needed, differing
 
@@ -96,10 +97,10 @@ class Rewound:
     @contextmanager
     def winding(self, buffers: Collection[Buffer]) -> Iterator[None]:
         """A context in which these buffers are wound back, and nothing else writes them."""
-        before = [buffer.version for buffer in buffers]
+        before = [(buffer.version, None if buffer.watch is None else buffer.watch.history.mark()) for buffer in buffers]
         yield
-        for buffer, version in zip(buffers, before, strict=True):
-            versions = self._versions.setdefault(id(buffer), _Versions(buffer, version, version))
+        for buffer, (version, origins) in zip(buffers, before, strict=True):
+            versions = self._versions.setdefault(id(buffer), _Versions(buffer, version, version, origins))
             if versions.last == version:
                 versions.last = buffer.version
 
@@ -123,7 +124,7 @@ class Rewound:
                     restore()
                 self._steps.clear()
                 for versions in unwritten:
-                    versions.buffer.is_again(versions.first)
+                    versions.restore()
                 break
             except BaseException as error:
                 if isinstance(error, Exception) and attempt > _ATTEMPTS:
@@ -152,11 +153,22 @@ def undone(changes: Sequence[Change]) -> Iterator[None]:
 
 @dataclass
 class _Versions:
-    """The versions of a buffer before it was first wound back and after it was last; any other means a write."""
+    """The versions of a buffer before it was first wound back and after it was last; any other means a write.
+
+    Attributes:
+        origins: where its contents came from before.
+    """
 
     buffer: Buffer
     first: int
     last: int
+    origins: Tiles | None
+
+    def restore(self) -> None:
+        """The contents are what they were before."""
+        self.buffer.is_again(self.first)
+        if self.buffer.watch is not None and self.origins is not None:
+            self.buffer.watch.history.back(self.origins)
 
 
 @dataclass

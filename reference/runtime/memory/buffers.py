@@ -205,8 +205,10 @@ class Buffer(Block):
         with self.locked():
             if OBSERVERS:
                 tell_others(self)
-            for saver in () if self.watch is None else tuple(self.watch.savers):
-                saver.before(self)
+            if self.watch is not None:
+                for saver in tuple(self.watch.savers):
+                    saver.before(self)
+                self.watch.history.forget()
             return self._exchange(positions, values, keep)
 
     def _exchange(

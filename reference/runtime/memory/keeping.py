@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -41,6 +42,23 @@ class Kept:
         return np.array(np.lib.stride_tricks.as_strided(self.memory.read(), extents, strides))
 
 
+@lru_cache(maxsize=4096)
+def _span(shape: tuple[int, ...], box: Box) -> tuple[int, int]:
+    """The flat position of the first element of a box, and how many there are from there to the last one."""
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    start, end = (sum(ends[k] * stride for ends, stride in zip(box, strides, strict=True)) for k in (0, 1))
+    return start, end + 1 - start
+
+
+def _fitting(spare: list[Block] | None, count: int) -> Block | None:
+    """Spare memory for so many elements, which is taken out; None if there is none."""
+    for k, one in enumerate(spare or ()):
+        if one.shape[0] == count and one.alive:
+            assert spare is not None
+            return spare.pop(k)
+    return None
+
+
 def keep(block: Block, box: Box, spare: list[Block] | None = None) -> Kept | Array:
     """A copy of the elements in a box, for later: made by the device, where the host would have to wait for it.
 
@@ -61,12 +79,8 @@ def keep(block: Block, box: Box, spare: list[Block] | None = None) -> Kept | Arr
         return block.part(box)
     if volume(box) == 1:
         return np.full((1,) * len(box), block.item(tuple(low for low, _ in box)), block.dtype.numpy)
-    start = block.flat(tuple(low for low, _ in box))
-    end = block.flat(tuple(high for _, high in box)) + 1
-    fitting = next((one for one in spare or () if one.shape == (end - start,) and one.alive), None)
-    if fitting is not None and spare is not None:
-        spare.remove(fitting)
-    target = fitting or Block(block.backend, block.dtype, (end - start,))
+    start, count = _span(block.shape, box)
+    target = _fitting(spare, count) or Block(block.backend, block.dtype, (count,))
     with block.locked(), ordered(block.backend, (block,)):
-        device.copy_at(block.handle(), start, target.handle(), end - start)
+        device.copy_at(block.handle(), start, target.handle(), count)
     return Kept(target, start, box, block.shape)

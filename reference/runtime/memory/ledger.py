@@ -10,6 +10,8 @@ __all__ = ["LEDGER", "Keeper", "Ledger", "limit_kept"]
 
 MOST_BYTES: Final = 1 << 30
 """How much of the past is kept for all buffers together, unless `limit_kept` says less."""
+FEW: Final = 256
+"""So many keepers are noted before it is looked which of them are still there."""
 
 
 class Keeper(Protocol):
@@ -38,14 +40,16 @@ class Ledger:
         self.most = MOST_BYTES
         self._bytes = 0
         self._order: deque[ReferenceType[Keeper]] = deque()
+        self._many = FEW
 
     def add(self, keeper: Keeper, nbytes: int) -> None:
         """Somebody keeps more."""
         if not self._order or self._order[-1]() is not keeper:
             self._order.append(ref(keeper))
         self._bytes += nbytes
-        if self._bytes > self.most or len(self._order) > 1 << 16:
+        if self._bytes > self.most or len(self._order) > self._many:
             self._settle(keeper)
+            self._many = FEW + 2 * len(self._order)  # most of them may be gone by then
 
     def _settle(self, latest: Keeper) -> None:
         """Count what is really there, and drop the oldest until there is room; what was saved last stays."""

@@ -1,34 +1,120 @@
 """Whether memory was computed again: by the same launches, from the same contents.
 
 A state that a program computes anew, to differentiate a step that it did not keep, may differ from the first one in the
-last bits: float atomics come in another order. It is a state of the same program all the same. `is_recomputed` tells so
-from who wrote what: every watched buffer has a list of its latest writes, each of which knows what it read. Two
-stretches of writes are alike if they are launches of the same programs with the same scalars, in the same order, up to
-one that certainly wrote every element in question; and if what each of them read was alike in turn. Launches that draw
-random numbers are never alike. Versions can't tell all that: a state that was computed again has another one.
+last bits: float atomics come in another order. It is a state of the same program all the same. Versions can't tell so:
+a state that was computed again has another one. *Origins* do. The origin of what a launch writes is a digest of what is
+launched, of its scalars, and of the origins of all that it may read; so equal origins are equal ways to compute, all
+the way back. What the host writes has an origin of its own each time, and so has what a launch writes that draws random
+numbers, or reads memory that others may write without a word. A digest has 128 bits: equal ones are equal ways.
+
+Each watched buffer has a `History`: the origins of its elements now. Nothing is remembered of earlier writes, so that
+what a launch costs does not grow with the number of launches before it.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final, Protocol
-from weakref import ReferenceType, ref
 
-from ...analysis.boxes import Box, contains, intersection
+from ...analysis.boxes import Box, contains
 from ...analysis.may_access import Accesses
 from ...analysis.must_access import must_access
 from ...ir.ops import RANDOM
 from ...ir.structure import Program
-from ..protocol.backend import Backend, Scalars
+from ..protocol.backend import Scalars
+from .origins import Origins, Tiles
 from .scalar_bits import scalar_bits
 
-__all__ = ["History", "Sources", "Written", "is_recomputed"]
+__all__ = ["History", "Sources", "Written"]
 
 MOST: Final = 4096
-"""How many writes are remembered for each buffer."""
-DEPTH: Final = 64
-"""How many launches that were made again may follow from each other."""
+"""For how many different arguments a plan remembers what its launches read and write."""
+
+_numbers: Final[Callable[[], int]] = itertools.count().__next__
+
+
+def _digest(*parts: bytes) -> bytes:
+    return blake2b(b"".join(parts), digest_size=16).digest()
+
+
+def _unique() -> bytes:
+    """An origin that nothing else has."""
+    return _digest(b"unique", _numbers().to_bytes(8, "little"))
+
+
+class History:
+    """Where the contents of one buffer come from. What it held when this begins has an origin of its own."""
+
+    def __init__(self) -> None:
+        self._tiles = Tiles(_unique())
+        self._unseen = 0
+
+    def settle(self, unseen: int) -> None:
+        """Take in writes of machine code, which does not announce them: where there were any, nothing is known.
+
+        Args:
+            unseen: how many there have been.
+        """
+        if unseen != self._unseen:
+            self._unseen = unseen
+            self.forget()
+
+    def forget(self) -> None:
+        """Any element may have been written by anybody."""
+        self._tiles = Tiles(_unique())
+
+    def mark(self) -> Tiles:
+        """What is known now, for `back`; before the next write, `forget`."""
+        return self._tiles
+
+    def back(self, mark: Tiles) -> None:
+        """The contents are again what they were at a mark."""
+        self._tiles = mark
+
+    def origins(self, box: Box) -> Origins:
+        """Those of the elements in a box."""
+        return self._tiles.within(box)
+
+    def digest(self, boxes: Sequence[Box]) -> bytes:
+        """One of the origins of the elements in some boxes."""
+        if len(boxes) == 1:
+            alone = self._tiles.alone(boxes[0])
+            if alone is not None:
+                return alone
+        return _digest(*itertools.chain.from_iterable(map(self._parts, boxes)))
+
+    def _parts(self, box: Box) -> Iterator[bytes]:
+        for one, origin in self._tiles.within(box):
+            yield repr(one).encode()
+            yield origin
+
+    def write(self, boxes: Sequence[Box] | None) -> None:
+        """The host writes some boxes (None: any elements)."""
+        if boxes is None:
+            self.forget()
+            return
+        origin = _unique()
+        for box in boxes:
+            self._put(box, origin)
+
+    def launch(self, written: Written, name: str) -> None:
+        """A launch is about to write the buffer, which it calls `name`."""
+        origin = _digest(written.origin, name.encode())
+        for box, is_new in written.boxes(name):
+            self._put(box, origin if is_new else _digest(origin, self.digest((box,))))
+
+    def _put(self, box: Box, origin: bytes) -> None:
+        if self._tiles.full and self._tiles.alone(box) is None:
+            self._tiles = Tiles(_digest(*self._parts_of_all()))
+        self._tiles.put(box, origin)
+
+    def _parts_of_all(self) -> Iterator[bytes]:
+        for one, origin in self._tiles.all():
+            yield repr(one).encode()
+            yield origin
 
 
 class CompiledProgram(Protocol):
@@ -42,16 +128,9 @@ class CompiledProgram(Protocol):
     def read(self) -> frozenset[str]:
         """The names of the places that it may read."""
 
-    def reach(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> Accesses:
-        """Which elements a launch with these scalars and extents may access."""
-
 
 class Remembered(Protocol):
     """Memory whose writes may be on record: see `buffers.Buffer`."""
-
-    @property
-    def backend(self) -> Backend:
-        """Whose memory it is."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,202 +158,103 @@ class Remembering(Protocol):
 
     @property
     def history(self) -> History:
-        """What has been written since the watch began."""
+        """Where what the buffer holds comes from."""
 
 
-class Launched(Protocol):
-    """What launches a program: see `plans.Plan`."""
+@dataclass
+class _Accessed:
+    """What all launches access that differ in nothing but numbers.
 
-    @property
-    def compiled(self) -> CompiledProgram:
-        """What is launched."""
+    Attributes:
+        reach: the elements.
+        read: (name of the place, boxes).
+        written: name of the place -> (box, whether what the launch leaves there follows from what it reads).
+    """
 
-    @property
-    def sources(self) -> Sources:
-        """Where the contents of what it reads come from."""
+    reach: Accesses
+    read: Sequence[tuple[str, Sequence[Box]]]
+    written: Mapping[str, Sequence[tuple[Box, bool]]]
+
+
+@dataclass
+class Written:
+    """A launch that is about to write watched memory.
+
+    Attributes:
+        origin: of what it writes.
+    """
+
+    origin: bytes
+    _accessed: _Accessed
+
+    def boxes(self, name: str) -> Sequence[tuple[Box, bool]]:
+        """What it may write of a place: (box, whether what is there afterwards does not depend on what was)."""
+        return self._accessed.written.get(name, ())
 
 
 class Sources:
-    """The memory that all launches of a plan read, rather than one of them as an argument.
+    """Where what the launches of a plan write comes from.
 
     Args:
-        plan: whose launches; only a weak reference to it is kept.
-        compiled: what it launches.
+        compiled: what is launched.
         buffers: place name -> memory that is the same in every launch.
-
-    Attributes:
-        plan, references: weak references to the plan, and to the memory.
-        memory: (place name, memory).
     """
 
-    def __init__(self, plan: Launched, compiled: CompiledProgram, buffers: Mapping[str, Remembered]) -> None:
-        self.plan = ref(plan)
-        self.memory = [(name, buffers[name]) for name in compiled.read & buffers.keys()]
-        self.references = {name: ref(buffer) for name, buffer in self.memory}
+    def __init__(self, compiled: CompiledProgram, buffers: Mapping[str, Remembered]) -> None:
+        self._compiled, self._buffers = compiled, buffers
+        self._itself = _unique()
+        self._accessed: dict[int, _Accessed] = {}  # by the identity of the elements
+        self._is_random: bool | None = None
 
-
-class Written:
-    """One launch that wrote watched memory, or, without a plan, writes of the host.
-
-    Args:
-        number: how many launches there had been before.
-        plan: what was launched.
-        scalars: its scalar arguments.
-        arrays: its array arguments.
-
-    Attributes:
-        moment: when, see `after`: the host writes between two launches.
-        shapes: extents of these.
-        unwatched: what is known of memory that it read and whose history is not watched.
-    """
-
-    __slots__ = ("_memory", "_plan", "moment", "number", "scalars", "shapes", "unwatched")
-
-    def __init__(
-        self,
-        number: int,
-        plan: Launched | None = None,
-        scalars: Scalars = (),
-        arrays: Mapping[str, Remembered] | None = None,
-    ) -> None:
-        self.number, self.scalars = number, tuple(scalars)
-        self.moment = after(number) + (plan is not None)
-        self.shapes: Mapping[str, tuple[int, ...]] = {}
-        self.unwatched: dict[str, object] = {}
-        self._plan: ReferenceType[Launched] | None = None
-        self._memory: Mapping[str, ReferenceType[Remembered]] = {}
-        if plan is not None:
-            sources = plan.sources
-            self._plan, self._memory = sources.plan, sources.references
-            self._settle(sources.memory)
-            if arrays:
-                self._add(plan, arrays)
-
-    def _add(self, plan: Launched, arrays: Mapping[str, Remembered]) -> None:
-        """Array arguments, too."""
-        self.shapes = {name: buffer.shape for name, buffer in arrays.items()}
-        read = [(name, arrays[name]) for name in plan.compiled.read & arrays.keys()]
-        self._memory = {**self._memory, **{name: ref(buffer) for name, buffer in read}}
-        self._settle(read)
-
-    def _settle(self, memory: Iterable[tuple[str, Remembered]]) -> None:
-        """Note what is known of memory that is about to be read."""
-        for name, buffer in memory:
-            if buffer.shared:
-                self.unwatched[name] = object()  # equal to nothing: others may have written it
-            elif buffer.watch is None:
-                self.unwatched[name] = buffer.version
-            else:
-                buffer.watch.history.settle(self.number, buffer.written)
-
-    @property
-    def plan(self) -> Launched | None:
-        """What was launched, if anything was, and it is still there."""
-        return None if self._plan is None else self._plan()
-
-    @property
-    def memory(self) -> dict[str, Remembered | None]:
-        """What it read, as far as it is still there: memory by the names of places."""
-        return {name: reference() for name, reference in self._memory.items()}
-
-
-class History:
-    """The latest writes of one buffer: (who, the name of the place, boxes; None for all elements), oldest first."""
-
-    def __init__(self) -> None:
-        self._writes: deque[tuple[Written, str, Sequence[Box] | None]] = deque(maxlen=MOST)
-        self._unseen = 0
-
-    def settle(self, number: int, unseen: int) -> None:
-        """Add the writes of machine code since the last call, which it does not announce: as one of all elements.
+    def written(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> Written:
+        """A launch, before it writes.
 
         Args:
-            number: how many launches there were up to now.
-            unseen: how many such writes there were up to now.
+            scalars: its scalar arguments.
+            arrays: its array arguments.
+            reach: the elements that it may access.
         """
-        if unseen != self._unseen:
-            self._unseen = unseen
-            self._writes.append((Written(number - 1), "", None))
+        accessed = self._accessed.get(id(reach))
+        if accessed is None:
+            accessed = self._access(scalars, arrays, reach)
+        return Written(self._origin(scalars, arrays, accessed), accessed)
 
-    def add(self, written: Written, name: str, boxes: Sequence[Box] | None) -> None:
-        """Add a write of some boxes of elements (None: of any), by a launch that calls the buffer `name`."""
-        self._writes.append((written, name, boxes))
-
-    def writers(self, boxes: Sequence[Box], moment: int | None) -> list[Written] | None:
-        """Who made what is, or before a moment was, in some boxes, latest first; None if that is not known."""
-        writers: list[Written] = []
-        for written, name, region in reversed(self._writes):
-            if moment is not None and written.moment >= moment:
+    def _origin(self, scalars: Scalars, arrays: Mapping[str, Remembered], accessed: _Accessed) -> bytes:
+        if self._is_random is None:
+            self._is_random = _draws_random(self._compiled.program)
+        if self._is_random:
+            return _unique()
+        params = self._compiled.program.params
+        parts = [self._itself, scalar_bits(params, scalars) if params else b""]
+        for name, boxes in accessed.read:
+            buffer = self._buffers[name] if name in self._buffers else arrays[name]
+            if buffer.shared:
+                return _unique()
+            if buffer.watch is None:
+                parts.append(b"version " + buffer.version.to_bytes(8, "little", signed=True))
                 continue
-            if region is None or any(intersection(one, box) is not None for one in region for box in boxes):
-                writers.append(written)
-                if _covers(written, name, boxes):
-                    return writers
-        return None if len(self._writes) == MOST else writers
+            history = buffer.watch.history
+            history.settle(buffer.written)
+            parts.append(history.digest(boxes))
+        if arrays:
+            parts.append(repr([(name, buffer.shape) for name, buffer in arrays.items()]).encode())
+        return _digest(*parts)
 
-
-def _covers(written: Written, name: str, boxes: Sequence[Box]) -> bool:
-    """Whether a launch certainly stored to every element of some boxes, whatever was there."""
-    plan = written.plan
-    if plan is None or name in plan.compiled.read:
-        return False
-    stored = must_access(plan.compiled.program, written.scalars, written.shapes).written.get(name, ())
-    return all(any(contains(one, box) for one in stored) for box in boxes)
+    def _access(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> _Accessed:
+        """What launches like this one access; noted."""
+        shapes = {name: buffer.shape for name, buffer in arrays.items()}
+        stored = must_access(self._compiled.program, scalars, shapes).written
+        named = self._buffers.keys() | arrays.keys()
+        read = [(name, tuple(reach.read[name])) for name in sorted(self._compiled.read & named & reach.read.keys())]
+        written = {}
+        for name, boxes in reach.written.items():
+            settled = [*stored.get(name, ()), *reach.read.get(name, ())]
+            written[name] = [(box, any(contains(one, box) for one in settled)) for box in boxes]
+        if len(self._accessed) == MOST:
+            self._accessed.clear()
+        accessed = self._accessed[id(reach)] = _Accessed(reach, read, written)
+        return accessed
 
 
 def _draws_random(program: Program) -> bool:
     return any(op.opdef is RANDOM for task in program.tasks for op in task.body.walk())
-
-
-def after(number: int) -> int:
-    """The moment after so many launches, before the host writes anything else and the next launch reads it."""
-    return 2 * number
-
-
-def is_recomputed(buffer: Remembered, boxes: Sequence[Box], number: int) -> bool:
-    """Whether launches computed elements again as they were before, going by what the launches were.
-
-    Args:
-        buffer: the memory, which knows the launches that wrote it.
-        boxes: which elements: per axis the first and the last index, both inside.
-        number: how many launches there had been when the elements were as they are to be.
-    """
-    return _Comparison().alike(buffer, boxes, after(number), None, DEPTH)
-
-
-class _Comparison:
-    """Compares states of memory, each pair of launches once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[Written, Written], bool] = {}
-
-    def alike(self, buffer: Remembered, boxes: Sequence[Box], one: int | None, other: int | None, depth: int) -> bool:
-        """Whether the same launches made what was in some boxes before two moments (None: what is there now)."""
-        if buffer.watch is None or buffer.shared:
-            return False
-        buffer.watch.history.settle(buffer.backend.launches, buffer.written)
-        some, others = (buffer.watch.history.writers(boxes, moment) for moment in (one, other))
-        if some is None or others is None or len(some) != len(others):
-            return False
-        return all(a is b or self._launches(a, b, depth - 1) for a, b in zip(some, others, strict=True))
-
-    def _launches(self, one: Written, other: Written, depth: int) -> bool:
-        if (one, other) not in self._known:
-            self._known[one, other] = self._compared(one, other, depth)
-        return self._known[one, other]
-
-    def _compared(self, one: Written, other: Written, depth: int) -> bool:
-        plan, memory = one.plan, one.memory
-        if plan is None or plan is not other.plan or _draws_random(plan.compiled.program):
-            return False
-        params = plan.compiled.program.params
-        if scalar_bits(params, one.scalars) != scalar_bits(params, other.scalars):
-            return False
-        if depth == 0 or one.unwatched != other.unwatched or memory != other.memory:
-            return False
-        read = plan.compiled.reach(one.scalars, one.shapes).read
-        return all(
-            buffer is not None and self.alike(buffer, read.get(name, ()), one.moment, other.moment, depth)
-            for name, buffer in memory.items()
-            if name not in one.unwatched
-        )

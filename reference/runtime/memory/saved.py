@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from ...analysis.boxes import Box, contains, volume
+from ...analysis.boxes import Box, contains, intersection, volume
 from ...errors import AdstackMemoryError
 from .blocks import Array, Block
 from .keeping import Kept, keep
 from .ledger import LEDGER
+from .origins import Origins
+from .provenance import History
 
 __all__ = ["Saved"]
 
@@ -25,13 +28,14 @@ class Saved:
 
     Attributes:
         number: of the last launch before these writes.
-        patches: (box, what it held), in the order of the writes: where two overlap the first one counts.
+        patches: (box, what it held, where that came from), in the order of the writes: where two overlap the first one
+            counts.
         writers: who wrote.
         lost: whether the contents were given up.
     """
 
     number: int
-    patches: list[tuple[Box, Kept | Array]] = field(default_factory=list)
+    patches: list[tuple[Box, Kept | Array, Origins]] = field(default_factory=list)
     writers: dict[str, None] = field(default_factory=dict)
     lost: bool = False
     nbytes: int = 0
@@ -39,7 +43,11 @@ class Saved:
     _large: list[Box] = field(default_factory=list)
     _single: int = 0
 
-    def save(self, buffer: Block, box: Box, spare: list[Block]) -> None:
+    def meets(self, boxes: Sequence[Box]) -> bool:
+        """Whether any of the elements in some boxes were saved."""
+        return any(intersection(box, other) is not None for box, _, _ in self.patches for other in boxes)
+
+    def save(self, buffer: Block, box: Box, spare: list[Block], history: History) -> None:
         """Save the contents of a box, unless they are saved already."""
         if box in self._boxes or any(contains(one, box) for one in self._large):
             return
@@ -47,32 +55,33 @@ class Saved:
         if not is_large:
             self._single += 1
             if self._single * SPARSE > volume(buffer.box):
-                self.save(buffer, buffer.box, spare)
+                self.save(buffer, buffer.box, spare, history)
                 return
         kept = None if self.lost else _kept(buffer, box, spare)
         if kept is None:
             self.lose()
-        self.patches.append((box, np.empty(0) if kept is None else kept))
+        self.patches.append((box, np.empty(0) if kept is None else kept, history.origins(box)))
         self._boxes.add(box)  # now that it is kept: an interrupt may come at any time
         if is_large:
             self._large.append(box)
         if kept is not None:
-            self.nbytes += kept.nbytes
-            LEDGER.add(self, kept.nbytes)
+            nbytes = kept.nbytes
+            self.nbytes += nbytes
+            LEDGER.add(self, nbytes)
 
     def lose(self) -> None:
         """Give up the contents; where writes were is still known."""
         self.lost, self.nbytes = True, 0
-        self.patches = [(box, np.empty(0)) for box, _ in self.patches]
+        self.patches = [(box, np.empty(0), origins) for box, _, origins in self.patches]
 
     def absorb(self, later: Saved) -> list[Kept | Array]:
         """Lead back from what was there after a later one, which nobody asks about on its own; what is not needed."""
         unused: list[Kept | Array] = []
         if later.lost and not self.lost:
             self.lose()
-        for box, kept in later.patches:
+        for box, kept, origins in later.patches:
             if box not in self._boxes and not any(contains(one, box) for one in self._large):
-                self.patches.append((box, np.empty(0) if self.lost else kept))
+                self.patches.append((box, np.empty(0) if self.lost else kept, origins))
                 self._boxes.add(box)
                 if volume(box) > 1:
                     self._large.append(box)

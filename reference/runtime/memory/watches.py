@@ -24,13 +24,14 @@ from ...analysis.boxes import Box, contains, intersection, slices
 from ..protocol.words import UNCHANGED
 from .blocks import Array, Block
 from .keeping import Kept
+from .origins import clipped
 from .provenance import History, Written
 from .saved import Saved
 
 __all__ = ["Difference", "LostError", "Saver", "Watch", "Watcher"]
 
 SPARE: Final = 4
-"""So many pieces of memory are used again for each buffer, rather than given back."""
+"""So many pieces of memory more than there are states of a buffer are used again, rather than given back."""
 
 
 class Watcher(Protocol):
@@ -134,17 +135,19 @@ class Watch:
         """
         for saver in tuple(self.savers):
             saver.before(buffer)
-        launches = buffer.backend.launches
-        self.history.settle(launches, buffer.written)
-        self.history.add(*(launch or (Written(launches), "")), boxes)
+        self.history.settle(buffer.written)
         watchers = self.watchers()
-        if not watchers:
-            return
-        if launches != self._launches:
-            self._start(buffer, launches, watchers)
-            self._launches = launches  # now that it has begun: an interrupt may come at any time
-        if self.saved:
-            self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, watchers)
+        if watchers:
+            launches = buffer.backend.launches
+            if launches != self._launches:
+                self._start(buffer, launches, watchers)
+                self._launches = launches  # now that it has begun: an interrupt may come at any time
+            if self.saved:
+                self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, watchers)
+        if launch is None:
+            self.history.write(boxes)
+        else:
+            self.history.launch(*launch)
 
     def _save(self, buffer: Block, writer: str, boxes: Sequence[Box], watchers: Sequence[Watcher]) -> None:
         latest = self.saved[-1]
@@ -153,7 +156,7 @@ class Watch:
             for box in boxes:
                 for common in (box,) if needs is None else _meeting(box, needs):
                     latest.writers[writer] = None
-                    latest.save(buffer, common, self._spare)
+                    latest.save(buffer, common, self._spare, self.history)
 
     def _start(self, buffer: Block, launches: int, watchers: Sequence[Watcher]) -> None:
         """Begin to keep another state before the first write after launches, if any of these were made by watchers."""
@@ -182,18 +185,19 @@ class Watch:
         for one in reversed(self.saved):
             if one.number < number:
                 return False
-            if one.patches and (within is None or any(_meeting(box, within) for box, _ in one.patches)):
+            if one.patches and (within is None or any(_meeting(box, within) for box, _, _ in one.patches)):
                 return True
         return False
 
     def difference(self, buffer: Block, number: int, within: Sequence[Box]) -> Difference | None:
         """How the elements in some boxes differ from what a launch found, by bits; None if they don't.
 
-        Raises `LostError` if that is not known any more.
+        None, too, if the same launches have computed them again. Raises `LostError` if what they were is not known.
         """
-        patches, writers = self._patches(number, within)
-        if not patches:
+        changed = [one for one in self.saved if one.number >= number and one.meets(within)]
+        if self._are_recomputed(buffer, changed, within):
             return None  # and nothing is read, which would wait for the device
+        patches, writers = _patches(changed, within)
         now = buffer.read()
         if all(_is_in(now, box, kept) for box, kept in patches):
             return None
@@ -203,22 +207,17 @@ class Watch:
         differs = np.nonzero(_bits(old) != _bits(np.ascontiguousarray(now.reshape(-1)[at])))[0]
         return Difference(at[differs], old[differs], tuple(writers)) if len(differs) else None
 
-    def _patches(self, number: int, within: Sequence[Box]) -> tuple[list[tuple[Box, Array]], dict[str, None]]:
-        """What some boxes held at a launch, where they were written since; and who wrote there.
-
-        Where boxes overlap the first one counts; those that lie in an earlier one are left out.
-        """
-        patches: list[tuple[Box, Array]] = []
-        writers = dict[str, None]()
-        for one in self.saved:
-            meeting = [(box, kept) for box, kept in one.patches if one.number >= number and _meeting(box, within)]
-            if meeting and one.lost:
-                raise LostError(one.writers)
-            writers |= one.writers if meeting else {}
-            for box, kept in meeting:
-                if not any(contains(patched, box) for patched, _ in patches):
-                    patches.append((box, kept if isinstance(kept, np.ndarray) else kept.array()))
-        return patches, writers
+    def _are_recomputed(self, buffer: Block, changed: Sequence[Saved], within: Sequence[Box]) -> bool:
+        """Whether what was written in some boxes since has the origins that it had."""
+        self.history.settle(buffer.written)
+        seen: list[Box] = []
+        for one in changed:
+            for box, _, origins in one.patches:
+                common = () if any(contains(earlier, box) for earlier in seen) else _meeting(box, within)
+                if any(clipped(origins, part) != self.history.origins(part) for part in common):
+                    return False
+                seen.append(box)
+        return True
 
     def _trim(self) -> None:
         """Drop what no reverse pass will ask for."""
@@ -236,10 +235,28 @@ class Watch:
             elif kept:
                 unused += kept[-1].absorb(one)
             else:
-                unused += [contents for _, contents in one.patches]
+                unused += [contents for _, contents, _ in one.patches]
         self.saved = kept
         memory = [one.memory for one in unused if not isinstance(one, np.ndarray)]
-        self._spare = [*self._spare, *memory][-SPARE:]
+        most = SPARE + len(kept)  # so many states may come until this is done again
+        self._spare = [*self._spare, *memory][-most:]
+
+
+def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tuple[Box, Array]], dict[str, None]]:
+    """What some boxes held before some stretches of writes, where these wrote; and who wrote there.
+
+    Where boxes overlap the first one counts; those that lie in an earlier one are left out.
+    """
+    patches: list[tuple[Box, Array]] = []
+    writers = dict[str, None]()
+    for one in changed:
+        if one.lost:
+            raise LostError(one.writers)
+        writers |= one.writers
+        for box, kept, _ in one.patches:
+            if _meeting(box, within) and not any(contains(patched, box) for patched, _ in patches):
+                patches.append((box, kept if isinstance(kept, np.ndarray) else kept.array()))
+    return patches, writers
 
 
 def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:

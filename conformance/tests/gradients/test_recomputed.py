@@ -1,0 +1,248 @@
+"""States that a program computes again for its gradients, whose last bits differ: as with float atomics on a device."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adstack as qd
+from adstack.gradients.memory.undo import Change, undone
+
+CELLS, COUNT, STEPS = 3, 6, 4
+OTHERWISE = 1e-7
+"""By how much sums differ that were added up in another order, as parts of them."""
+
+
+class Particles:
+    """Particles that add to a grid which each step clears, and are moved by it; the grid is computed for each step."""
+
+    def __init__(self, arch: str = "cpu") -> None:
+        qd.init(arch=arch, default_fp=qd.f64)
+        rows = (STEPS + 1, COUNT)
+        self.x = x = qd.field(qd.f64, rows, needs_grad=True, name="x")
+        self.start = start = qd.field(qd.f64, COUNT, needs_grad=True, name="start")
+        self.grid = grid = qd.field(qd.f64, CELLS, needs_grad=True, name="grid")
+        start.from_numpy(np.linspace(0.1, 0.5, COUNT))
+
+        @qd.kernel
+        def begin():
+            for p in start:
+                x[0, p] = start[p]
+
+        @qd.kernel
+        def clear():
+            for c in grid:
+                grid[c] = 0.0
+
+        @qd.kernel
+        def scatter(t: qd.i32, scale: qd.f64):
+            for p in start:
+                grid[p % CELLS] += scale * x[t, p] * x[t, p]
+
+        @qd.kernel
+        def move(t: qd.i32):
+            for p in start:
+                x[t + 1, p] = 0.5 * x[t, p] + grid[p % CELLS] * grid[p % CELLS]
+
+        self.begin, self.clear, self.scatter, self.move = begin, clear, scatter, move
+
+    def fill_grid(self, t: int, part: float = 0.0) -> None:
+        """The grid of a step; its bits are a little different."""
+        self.clear()
+        self.scatter(t, 1.0)
+        self.disturb(part)
+
+    def disturb(self, part: float) -> None:
+        """Change the grid behind adstack's back, as a device does that adds in another order."""
+        if part and self.grid.buffer.view() is not None:
+            self.grid.buffer.view()[...] *= 1.0 + part
+
+    def forward(self) -> None:
+        self.begin()
+        for t in range(STEPS):
+            self.fill_grid(t)
+            self.move(t)
+
+    def differentiate(self) -> np.ndarray:
+        """The gradient of the sum of all that is left in the end."""
+        self.forward()
+        self.x.grad.from_numpy(np.eye(STEPS + 1)[STEPS][:, None] * np.ones(COUNT))
+        self.start.grad.fill(0.0)
+        for t in reversed(range(STEPS)):
+            self.fill_grid(t, OTHERWISE)
+            self.grid.grad.fill(0.0)
+            self.move.grad(t)
+            self.scatter.grad(t, 1.0)
+        self.begin.grad()
+        return self.start.grad.to_numpy()
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions of Python it calls."""
+    count = 0
+
+    def profile(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_no_iteration_costs_more_than_those_before_and_nothing_piles_up() -> None:
+    particles = Particles()
+    right = particles.differentiate()
+    steps = particles.x.to_numpy()
+    slope = np.ones(COUNT)
+    for t in reversed(range(STEPS)):  # by hand
+        grid = np.array([(steps[t, c::CELLS] ** 2).sum() for c in range(CELLS)])
+        pushed = np.array([(2.0 * grid[c] * slope)[c::CELLS].sum() for c in range(CELLS)])
+        slope = 0.5 * slope + 2.0 * steps[t] * np.tile(pushed, COUNT // CELLS)
+    assert np.allclose(right, slope, rtol=1e-5)
+    calls, objects = [], []
+    for _ in range(3):
+        for _ in range(40):
+            assert np.allclose(particles.differentiate(), right, rtol=1e-5)
+        calls.append(calls_of(lambda: [particles.differentiate() for _ in range(10)]))
+        gc.collect()
+        objects.append(len(gc.get_objects()))
+    assert calls[2] < 1.02 * calls[0]
+    assert objects[2] < 1.01 * objects[0]
+
+
+def test_what_is_kept_of_overwritten_memory_is_kept_where_earlier_states_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices finish all work before they give or take memory, so that nothing is allocated time and again."""
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    particles = Particles("cuda")
+    for _ in range(3):
+        particles.differentiate()
+    counts = Counter[str]()
+    device = type(particles.grid.buffer.backend)
+    for name in ("allocate", "copy_at", "download", "download_at", "upload", "upload_at"):
+        monkeypatch.setattr(device, name, counting(counts, name, getattr(device, name)))
+    for _ in range(10):
+        particles.differentiate()
+    assert counts["copy_at"] >= 10 * 2 * STEPS
+    assert counts["allocate"] < 0.1 * counts["copy_at"]
+    assert counts["download"] + counts["download_at"] == 10  # what the test itself reads: no gradient waits
+
+
+def counting(counts: Counter[str], name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, which counts its calls."""
+
+    def counted(*args: Any) -> Any:
+        counts[name] += 1
+        return method(*args)
+
+    return counted
+
+
+def interrupted(*_: object) -> None:
+    """A launch in the place of which Ctrl-C comes."""
+    raise KeyboardInterrupt
+
+
+def changes(particles: Particles) -> dict[str, Callable[[], None]]:
+    """Other ways to a grid than that of the first step."""
+    grid = particles.grid
+
+    @qd.kernel
+    def noise():
+        for c in grid:
+            grid[c] += 0.25 * qd.random(qd.f64)
+
+    def scattered(t: int, scale: float = 1.0) -> None:
+        particles.clear()
+        particles.scatter(t, scale)
+
+    def by_the_host() -> None:
+        particles.x[0, 0] = particles.x[0, 0]
+        scattered(0)
+
+    def another_start() -> None:
+        particles.start.from_numpy(particles.start.to_numpy())
+        particles.begin()
+        scattered(0)
+
+    def twice() -> None:
+        scattered(0)
+        particles.scatter(0, 1.0)
+
+    def with_noise() -> None:
+        scattered(0)
+        noise()
+
+    def without_clearing() -> None:
+        particles.scatter(0, 1.0)
+
+    def stopped() -> None:
+        scattered(0)
+        device = particles.grid.buffer.backend
+        device.launch = interrupted
+        with pytest.raises(KeyboardInterrupt):
+            particles.clear()
+        del device.launch
+        particles.scatter(0, 1.0)
+
+    return {
+        "another row": lambda: scattered(1),
+        "another number": lambda: scattered(0, 1.0 + 1e-12),
+        "what the host wrote": by_the_host,
+        "a start that the host wrote": another_start,
+        "twice": twice,
+        "random numbers": with_noise,
+        "not cleared": without_clearing,
+        "a launch that failed": stopped,
+    }
+
+
+OTHER_WAYS = (
+    *("another row", "another number", "what the host wrote", "a start that the host wrote", "twice"),
+    *("random numbers", "not cleared", "a launch that failed"),
+)
+
+
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_what_was_computed_in_another_way_is_refused(way: str) -> None:
+    particles = Particles()
+    particles.differentiate()
+    particles.forward()
+    changes(particles)[way]()
+    particles.disturb(OTHERWISE)
+    with pytest.raises(qd.AdstackDataAccessError, match=r"grid.* since by"):
+        particles.move.grad(0)
+
+
+def test_what_was_computed_in_the_same_way_is_taken() -> None:
+    particles = Particles()
+    particles.differentiate()
+    particles.forward()
+    particles.begin()
+    for t in (2, 0):
+        particles.fill_grid(t, OTHERWISE)
+        particles.move.grad(t)
+
+
+def test_memory_that_was_wound_back_for_a_gradient_is_known_afterwards() -> None:
+    particles = Particles()
+    grid = particles.grid
+
+    particles.forward()
+    particles.fill_grid(0)
+    particles.move(0)
+    before = grid.buffer.watch.history.origins(grid.buffer.box)
+    with undone([Change("grid", grid.buffer, np.array([1]), np.array([7.0]))]):
+        assert grid.buffer.watch.history.origins(grid.buffer.box) != before
+    assert grid.buffer.watch.history.origins(grid.buffer.box) == before
+    particles.fill_grid(0, OTHERWISE)
+    particles.move.grad(0)

@@ -1,0 +1,108 @@
+"""Disjoint boxes of the elements of a buffer, each with where its contents come from: see `provenance.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ...analysis.boxes import Box, contains, intersection, volume
+
+__all__ = ["Origins", "Tiles", "clipped"]
+
+Origins = tuple[tuple[Box, bytes], ...]
+"""(box, origin), in the order of the boxes, which are disjoint; what may come last is where the rest comes from."""
+
+MOST: Final = 4096
+"""How many boxes are told apart in one buffer."""
+FEW: Final = 4
+"""Boxes that reach over at most so many indices of the first axis are looked up by these."""
+
+
+class Tiles:
+    """The origins of all elements of one buffer.
+
+    Args:
+        rest: the origin of elements for which no other has been put.
+    """
+
+    def __init__(self, rest: bytes) -> None:
+        self._rest = rest
+        self._tiles: dict[Box, bytes] = {}
+        self._rows: dict[int, dict[Box, None]] = {}  # of the first axis: the boxes that have it
+        self._wide: dict[Box, None] = {}  # the boxes that have more than a few
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many boxes as may be told apart."""
+        return len(self._tiles) >= MOST
+
+    def alone(self, box: Box) -> bytes | None:
+        """The origin of a box that was put as it is; None if the box is another one."""
+        return self._tiles.get(box)
+
+    def all(self) -> Origins:
+        """All origins."""
+        return (*sorted(self._tiles.items()), ((), self._rest))
+
+    def within(self, box: Box) -> Origins:
+        """The origins of the elements in a box."""
+        origin = self._tiles.get(box)
+        if origin is not None:
+            return ((box, origin),)
+        return clipped(((tile, self._tiles[tile]) for tile in self._near(box)), box, self._rest)
+
+    def put(self, box: Box, origin: bytes) -> None:
+        """The elements in a box have another origin from now on."""
+        if box not in self._tiles:
+            for tile in list(self._near(box)):
+                if intersection(tile, box) is not None:
+                    self._cut(tile, box)
+            for rows in self._indices(box):
+                rows[box] = None
+        self._tiles[box] = origin
+
+    def _cut(self, tile: Box, box: Box) -> None:
+        """Take the elements of a box out of one that meets it."""
+        origin = self._tiles.pop(tile)
+        for rows in self._indices(tile):
+            del rows[tile]
+        for piece in _without(tile, box):
+            self._tiles[piece] = origin
+            for rows in self._indices(piece):
+                rows[piece] = None
+
+    def _indices(self, tile: Box) -> Iterator[dict[Box, None]]:
+        """Where a box is noted."""
+        if not tile or tile[0][1] - tile[0][0] >= FEW:
+            yield self._wide
+            return
+        for k in range(tile[0][0], tile[0][1] + 1):
+            yield self._rows.setdefault(k, {})
+
+    def _near(self, box: Box) -> Iterable[Box]:
+        """The boxes that may meet one, each once."""
+        if not box or box[0][1] - box[0][0] >= FEW:
+            return self._tiles
+        rows = (self._rows.get(k, {}) for k in range(box[0][0], box[0][1] + 1))
+        return dict.fromkeys((*self._wide, *(tile for row in rows for tile in row)))
+
+
+def clipped(origins: Iterable[tuple[Box, bytes]], box: Box, rest: bytes | None = None) -> Origins:
+    """Those of the elements in a box; what no box of theirs holds comes from `rest`, or from the last of them."""
+    parts = [*origins]
+    if rest is None and parts and contains(parts[-1][0], box):
+        rest = parts.pop()[1]
+    common = sorted((one, origin) for tile, origin in parts if (one := intersection(tile, box)) is not None)
+    if rest is None or sum(volume(one) for one, _ in common) == volume(box):
+        return tuple(common)
+    return (*common, (box, rest))
+
+
+def _without(tile: Box, box: Box) -> Iterator[Box]:
+    """What is left of one box without another one that meets it, in disjoint boxes."""
+    for axis, ((low, high), (first, last)) in enumerate(zip(tile, box, strict=True)):
+        if low < first:
+            yield (*tile[:axis], (low, first - 1), *tile[axis + 1 :])
+        if last < high:
+            yield (*tile[:axis], (last + 1, high), *tile[axis + 1 :])
+        tile = (*tile[:axis], (max(low, first), min(high, last)), *tile[axis + 1 :])
