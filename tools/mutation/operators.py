@@ -120,8 +120,12 @@ def _below(node: ast.AST, path: Path) -> Iterator[Path]:
     for name, value in ast.iter_fields(node):
         children = value if isinstance(value, list) else [value]
         for k, child in enumerate(children):
-            if isinstance(child, ast.AST) and not isinstance(child, _LEFT_ALONE) and name not in ("annotation", "ctx"):
+            if isinstance(child, ast.AST) and name not in ("annotation", "ctx") and not _is_left_alone(child):
                 yield from _below(child, (*path, (name, k if isinstance(value, list) else None)))
+
+
+def _is_left_alone(node: ast.AST) -> bool:
+    return isinstance(node, _LEFT_ALONE) or (isinstance(node, ast.keyword) and node.arg == "strict")
 
 
 def _at(node: ast.AST, path: Path) -> ast.AST:

@@ -10,6 +10,7 @@ from transforms_kit import kernel_of
 from adstack.conformance.fuzz.smooth import smooth_buffers, smooth_kernel
 from adstack.errors import AdstackOverflowError
 from adstack.interpreter import run
+from adstack.ir.ops import FOR
 from adstack.ir.structure import Kernel
 from adstack.sizing.evaluate import evaluate
 from adstack.sizing.expr import MOST
@@ -100,6 +101,28 @@ def test_a_triangle_with_bounds_of_64_bits_is_summed_up():
     assert any("sum(max(k, 0) for k in range(0, m[i]))" in text for text in texts(sized))
     _, depths = launched(sized, after_forward(kernel, memory((3, 0, 9, 1))))
     assert 9 * 8 // 2 in depths.tolist()
+
+
+@pytest.mark.parametrize(
+    ("bound", "is_formula", "depth"),
+    [
+        ("add %j, %1", True, 9 * 10 // 2),
+        ("add %1, %j", True, 9 * 10 // 2),
+        ("add %j, %2", False, 9 * 12 // 2),  # may wrap: nothing but running it tells
+        ("add %j, %m1", False, 8 * 7 // 2),
+        ("add %j, %c", False, 9 * 8 // 2 + 9 * 9),
+        ("min %j, %1", False, 8),
+    ],
+)
+def test_a_triangle_may_be_moved_by_one(bound, is_formula, depth):
+    constants = "%2 = const 2 : i32\n  %m1 = const -1 : i32\n  %c = load @n[%i]"
+    moved = TRIANGLE.replace("%c = load @n[%i]", constants).replace("%b = for", f"%e = {bound}\n    %b = for")
+    kernel = nest(moved.replace("%0 to %j", "%0 to %e"))
+    sized = sized_program(kernel)
+    loops = [op for task in sized.program.tasks if task.sizes for op in task.body.walk() if op.opdef is FOR]
+    assert (not loops) == is_formula
+    _, depths = launched(sized, after_forward(kernel, memory((3, 0, 9, 1))))
+    assert depth in depths.tolist()
 
 
 RAGGED = TRIANGLE.replace("%0 to %j", "%0 to %c2").replace("%b = for", "%c2 = load @n[%j]\n    %b = for")

@@ -32,6 +32,7 @@ class Heap:
 
 def lanes(a, b):
     assert a
+    note(*zip(a, b, strict=True))
     note(a, b)
     return a < b and a + b
 '''
@@ -44,6 +45,8 @@ def test_each_operator_changes_what_a_function_computes_and_nothing_else() -> No
         ("Heap.room", "`not self.free` to `self.free`"),
         ("Heap.room", "`max(self.free, 0)` to `min(self.free, 0)`"),
         ("Heap.room", "`0` to `1` in `max(self.free, 0)`"),
+        ("lanes", "`note(*zip(a, b, strict=True))` to `pass`"),
+        ("lanes", "`zip(a, b, strict=True)` to `zip(b, a, strict=True)`"),
         ("lanes", "`note(a, b)` to `pass`"),
         ("lanes", "`note(a, b)` to `note(b, a)`"),
         ("lanes", "`a < b and a + b` to `a < b or a + b`"),
