@@ -49,8 +49,9 @@ def test_each_element_has_the_origin_that_was_put_last(shape: tuple[int, ...]) -
 def test_rows_of_a_long_history_are_told_apart_without_looking_at_all() -> None:
     tiles = Tiles(number(0))
     for n in range(MOST):
-        assert not tiles.full
         tiles.put(((n, n), (0, 9)), number(n + 1))
-    assert tiles.full
     assert tiles.within(((17, 18), (3, 3))) == ((((17, 17), (3, 3)), number(18)), (((18, 18), (3, 3)), number(19)))
     assert tiles.within(((MOST, MOST), (0, 9))) == ((((MOST, MOST), (0, 9)), number(0)),)
+    tiles.put(((MOST, MOST), (0, 9)), number(7))
+    (joined,) = tiles.within(((17, 18), (3, 3)))
+    assert joined[1] not in map(number, range(MOST + 1))  # no more of them are told apart

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Final
 
 from ...analysis.boxes import Box, contains, intersection, volume
 
-__all__ = ["Origins", "Tiles", "clipped"]
+__all__ = ["Origins", "Tiles", "clipped", "digest", "together"]
 
 Origins = tuple[tuple[Box, bytes], ...]
 """(box, origin), in the order of the boxes, which are disjoint; what may come last is where the rest comes from."""
@@ -16,6 +17,16 @@ MOST: Final = 4096
 """How many boxes are told apart in one buffer."""
 FEW: Final = 4
 """Boxes that reach over at most so many indices of the first axis are looked up by these."""
+
+
+def digest(*parts: bytes) -> bytes:
+    """128 bits that stand for some bytes."""
+    return blake2b(b"".join(parts), digest_size=16).digest()
+
+
+def together(origins: Iterable[tuple[Box, bytes]]) -> bytes:
+    """An origin that stands for several."""
+    return digest(*(part for box, origin in origins for part in (repr(box).encode(), origin)))
 
 
 class Tiles:
@@ -31,18 +42,9 @@ class Tiles:
         self._rows: dict[int, dict[Box, None]] = {}  # of the first axis: the boxes that have it
         self._wide: dict[Box, None] = {}  # the boxes that have more than a few
 
-    @property
-    def full(self) -> bool:
-        """Whether there are as many boxes as may be told apart."""
-        return len(self._tiles) >= MOST
-
     def alone(self, box: Box) -> bytes | None:
         """The origin of a box that was put as it is; None if the box is another one."""
         return self._tiles.get(box)
-
-    def all(self) -> Origins:
-        """All origins."""
-        return (*sorted(self._tiles.items()), ((), self._rest))
 
     def within(self, box: Box) -> Origins:
         """The origins of the elements in a box."""
@@ -54,12 +56,20 @@ class Tiles:
     def put(self, box: Box, origin: bytes) -> None:
         """The elements in a box have another origin from now on."""
         if box not in self._tiles:
+            if len(self._tiles) >= MOST:
+                self._join()
             for tile in list(self._near(box)):
                 if intersection(tile, box) is not None:
                     self._cut(tile, box)
             for rows in self._indices(box):
                 rows[box] = None
         self._tiles[box] = origin
+
+    def _join(self) -> None:
+        """Tell no boxes apart any more."""
+        self._rest = together((*sorted(self._tiles.items()), ((), self._rest)))
+        for tiles in (self._tiles, self._rows, self._wide):
+            tiles.clear()
 
     def _cut(self, tile: Box, box: Box) -> None:
         """Take the elements of a box out of one that meets it."""

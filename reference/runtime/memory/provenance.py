@@ -14,9 +14,8 @@ what a launch costs does not grow with the number of launches before it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Final, Protocol
 
 from ...analysis.boxes import Box, contains
@@ -25,7 +24,7 @@ from ...analysis.must_access import must_access
 from ...ir.ops import RANDOM
 from ...ir.structure import Program
 from ..protocol.backend import Scalars
-from .origins import Origins, Tiles
+from .origins import Origins, Tiles, digest, together
 from .scalar_bits import scalar_bits
 
 __all__ = ["History", "Sources", "Written"]
@@ -33,33 +32,29 @@ __all__ = ["History", "Sources", "Written"]
 MOST: Final = 4096
 """For how many different arguments a plan remembers what its launches read and write."""
 
-_numbers: Final[Callable[[], int]] = itertools.count().__next__
-
-
-def _digest(*parts: bytes) -> bytes:
-    return blake2b(b"".join(parts), digest_size=16).digest()
-
-
-def _unique() -> bytes:
-    """An origin that nothing else has."""
-    return _digest(b"unique", _numbers().to_bytes(8, "little"))
+_unique: Final[Callable[[], bytes]] = map(b"%16d".__mod__, itertools.count()).__next__
+"""An origin that nothing else has."""
 
 
 class History:
-    """Where the contents of one buffer come from. What it held when this begins has an origin of its own."""
+    """Where the contents of one buffer come from. What it held when this begins has an origin of its own.
+
+    Attributes:
+        unseen: how many writes of machine code have been taken in.
+    """
 
     def __init__(self) -> None:
         self._tiles = Tiles(_unique())
-        self._unseen = 0
+        self.unseen = 0
 
     def settle(self, unseen: int) -> None:
-        """Take in writes of machine code, which does not announce them: where there were any, nothing is known.
+        """Take in writes of machine code, which does not announce them: if there were any, nothing is known.
 
         Args:
             unseen: how many there have been.
         """
-        if unseen != self._unseen:
-            self._unseen = unseen
+        if unseen != self.unseen:
+            self.unseen = unseen
             self.forget()
 
     def forget(self) -> None:
@@ -84,37 +79,22 @@ class History:
             alone = self._tiles.alone(boxes[0])
             if alone is not None:
                 return alone
-        return _digest(*itertools.chain.from_iterable(map(self._parts, boxes)))
-
-    def _parts(self, box: Box) -> Iterator[bytes]:
-        for one, origin in self._tiles.within(box):
-            yield repr(one).encode()
-            yield origin
+        return together(itertools.chain.from_iterable(map(self._tiles.within, boxes)))
 
     def write(self, boxes: Sequence[Box] | None) -> None:
         """The host writes some boxes (None: any elements)."""
         if boxes is None:
-            self.forget()
+            self._tiles = Tiles(_unique())
             return
         origin = _unique()
         for box in boxes:
-            self._put(box, origin)
+            self._tiles.put(box, origin)
 
     def launch(self, written: Written, name: str) -> None:
         """A launch is about to write the buffer, which it calls `name`."""
-        origin = _digest(written.origin, name.encode())
+        origin = digest(written.origin, name.encode())
         for box, is_new in written.boxes(name):
-            self._put(box, origin if is_new else _digest(origin, self.digest((box,))))
-
-    def _put(self, box: Box, origin: bytes) -> None:
-        if self._tiles.full and self._tiles.alone(box) is None:
-            self._tiles = Tiles(_digest(*self._parts_of_all()))
-        self._tiles.put(box, origin)
-
-    def _parts_of_all(self) -> Iterator[bytes]:
-        for one, origin in self._tiles.all():
-            yield repr(one).encode()
-            yield origin
+            self._tiles.put(box, origin if is_new else digest(origin, self.digest((box,))))
 
 
 class CompiledProgram(Protocol):
@@ -238,7 +218,7 @@ class Sources:
             parts.append(history.digest(boxes))
         if arrays:
             parts.append(repr([(name, buffer.shape) for name, buffer in arrays.items()]).encode())
-        return _digest(*parts)
+        return digest(*parts)
 
     def _access(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> _Accessed:
         """What launches like this one access; noted."""

@@ -135,7 +135,8 @@ class Watch:
         """
         for saver in tuple(self.savers):
             saver.before(buffer)
-        self.history.settle(buffer.written)
+        if self.history.unseen != buffer.written:
+            self.history.settle(buffer.written)
         watchers = self.watchers()
         if watchers:
             launches = buffer.backend.launches
