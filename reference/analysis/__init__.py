@@ -2,10 +2,9 @@
 
 manager.py      the cache of results, by analysis and region; what is about a region is asked for there
 facts.py        constants; may an op raise, is it in bounds, which memory does it access; alias classes, mod/ref sets
-order.py        program order, loops around each op, integers as a base plus a constant; subscripts.py: compared;
-                windows.py: which elements next to each other an iteration of a parallel loop touches
+order.py        program order, loops around each op, integers as a base plus a constant; subscripts.py: compared
 ranges.py       what integers may be, as numbers and relative to other values; intervals.py: interval arithmetic
-induction.py    affine induction variables; evolution.py: over parallel loops; strides.py: contiguous accesses
+induction.py    affine induction variables; evolution.py: over parallel loops; strides.py: contiguous; windows.py: near
 uniformity.py   values that are the same in all iterations that run side by side
 exclusivity.py  atomic updates whose elements no other iteration touches; accumulation.py: how each sum is built
 may_access.py   elements that a launch may access; must_access.py: those that it must; boxes.py: sets of indices

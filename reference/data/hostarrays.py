@@ -202,22 +202,11 @@ class HostArray(ABC):
             raise AdstackRuntimeTypeError(
                 f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
             )
-        if RECORDERS and linked.is_linking() and self._has_derivatives() and other._has_derivatives():
+        if RECORDERS and linked.is_linking(self, other):
             contents = np.asarray(other.contents())
-            self._replace(hostvalues.bulk(self, contents), other._linked(contents.shape), activation.replace)
+            self._replace(hostvalues.bulk(self, contents), _linked(other, contents.shape), activation.replace)
         elif not self._copied(other):
             self.from_numpy(other.contents())
-
-    def _has_derivatives(self) -> bool:
-        """Whether elements have gradients or duals."""
-        return any(beside is not None and beside.is_placed for beside in (self.grad, self.dual))
-
-    def _linked(self, shape: tuple[int, ...]) -> list[Any]:
-        """All elements, as nested lists of numbers that know where they were."""
-        numbers = np.empty(shape, object)
-        for position in np.ndindex(shape):
-            numbers[position] = self.number_at(position)
-        return [numbers.tolist()]
 
     def _copied(self, other: HostArray) -> bool:
         """Let the device copy, if it can."""
@@ -364,3 +353,11 @@ class ElementView:
         if len(self.owner.element_shape) == 1:
             return (*self.position, flat)
         return (*self.position, *divmod(flat, self.owner.element_shape[1]))
+
+
+def _linked(array: HostArray, shape: tuple[int, ...]) -> list[Any]:
+    """All elements, as nested lists of numbers that know where they were; `shape` is that of the contents."""
+    numbers = np.empty(shape, object)
+    for position in np.ndindex(shape):
+        numbers[position] = array.number_at(position)
+    return [numbers.tolist()]

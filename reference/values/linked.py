@@ -215,9 +215,11 @@ def tracked(row: OpDef, function: Callable[..., object]) -> Callable[..., Value]
 # ---- reads and writes of memory
 
 
-def is_linking() -> bool:
-    """Whether what the host reads in this thread is linked to where it was."""
-    return hasattr(in_charge(), "host_read")
+def is_linking(*arrays: Value) -> bool:
+    """Whether what the host reads in this thread is linked to where it was: of arrays, if all have derivatives."""
+    return hasattr(in_charge(), "host_read") and all(
+        any(beside is not None and beside.is_placed for beside in (array.grad, array.dual)) for array in arrays
+    )
 
 
 def read(array: object, position: tuple[int, ...], value: object) -> Operand:
