@@ -25,7 +25,11 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
             "nobody has tried a device of Apple's yet, which has to be asked for; f64 is refused",
             "set ADSTACK_METAL_DEVICE=default to try one",
         ),
-        row("amdgpu", "kernels are compiled for it, not launched yet: init says so", "write qd.vulkan"),
+        row(
+            "amdgpu",
+            "kernels are compiled for it, and launched where the host plays a device: init says so",
+            "write qd.vulkan",
+        ),
         row(
             "kernel",
             "loops with any bound, while, break and return under if are differentiated, without a size of stacks",

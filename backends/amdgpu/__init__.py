@@ -1,10 +1,11 @@
-"""The amdgpu target: AMD's GPUs. Kernels become code objects; nothing launches them yet.
+"""The amdgpu target: AMD's GPUs. Kernels become code objects, which the host can run, playing a device (`rdna`).
 
 codegen.py, threads.py     programs as modules of kernels: LLVM IR, by codegen_llvm
 toolchain.py, linker.py    from there to assembly, and to code objects
 layout.py                  what a code object says of its kernels
 listing.py                 assembly to read: `adstack dump --stage amdgcn`
-capability.py, runtime.py  why there is no device
+capability.py              which device there is, and what it does not do
+runtime.py, executable.py  the backend, and programs compiled for it; emulator.py is the device
 
-May import: adstack.ir, adstack.errors, the runtime's protocol, codegen_llvm, shared.
+May import: adstack.ir, adstack.errors, the runtime's protocol, codegen_llvm, rdna, shared.
 """

@@ -1,13 +1,20 @@
-"""An AMD device as a backend. Nothing launches kernels yet: what there is says so."""
+"""An AMD device as a backend: so far, the host playing one."""
 
 from __future__ import annotations
 
+from adstack.backends.shared.immediate_backend import ImmediateBackend
 from adstack.errors import BackendUnavailableError
-from adstack.runtime.protocol.backend import Backend, Probe, Unavailable
+from adstack.ir.structure import Program
+from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
+from adstack.runtime.protocol.options import Options
 
 from . import capability
+from .codegen import emit_module
+from .emulator import Emulator
+from .executable import Compiled, build
+from .listing import emit_program
 
-__all__ = ["open_device", "probe"]
+__all__ = ["AmdgpuBackend", "open_device", "probe", "probe_emulated"]
 
 
 def probe(device: str = "") -> Probe:
@@ -15,8 +22,32 @@ def probe(device: str = "") -> Probe:
     return capability.probe(device)
 
 
-def open_device(device: str = "") -> Backend:
-    """The device that is asked for. BackendUnavailableError, always, as none can be used yet."""
+def probe_emulated(processor: str) -> Probe:
+    """See `capability.probe_emulated`."""
+    return capability.probe_emulated(processor)
+
+
+def open_device(device: str = "") -> AmdgpuBackend:
+    """The device that is asked for; BackendUnavailableError if it can't be used."""
     probed = capability.probe(device)
-    assert isinstance(probed, Unavailable)
-    raise BackendUnavailableError(probed.reason, do=probed.fix)
+    if isinstance(probed, Unavailable):
+        raise BackendUnavailableError(probed.reason, do=probed.fix)
+    return AmdgpuBackend(probed, Emulator())
+
+
+class AmdgpuBackend(ImmediateBackend):
+    """What every backend offers, and none of the optional parts."""
+
+    driver: Emulator
+
+    def __init__(self, capabilities: Capabilities, driver: Emulator) -> None:
+        super().__init__(capabilities, driver, "AMD")
+
+    def compile(self, program: Program, options: Options) -> Compiled:
+        """See `Backend.compile`."""
+        with self.turn:
+            return build(self.driver, self.heap, program, options, emit_module(program, debug=options.debug))
+
+    def listing(self, executable: Compiled) -> dict[str, str]:
+        """See `Backend.listing`: LLVM's text, and the assembly."""
+        return {"llvm": executable.text, "amdgcn": emit_program(executable.program).text}

@@ -6,6 +6,8 @@ from typing import Final
 
 from adstack.backends.shared.compiler import Recipe, Target, machine
 from adstack.backends.shared.compiling import compiled
+from adstack.backends.shared.kept import default_folder
+from adstack.backends.shared.object_cache import ObjectCache
 from adstack.errors import AdstackArgumentError
 
 from .linker import linked
@@ -22,19 +24,27 @@ def assembly(text: str, processor: str) -> str:
     return _compiled(text, processor, assembly=True).decode()
 
 
-def code_object(text: str, processor: str) -> bytes:
+def code_object(text: str, processor: str, *, keep: bool = False) -> bytes:
     """A module's code object, which a driver loads as it is.
 
     Args:
         text: of a module of `codegen`.
         processor: one of `PROCESSORS`.
+        keep: whether it may be kept on disk, and taken from there.
 
     Raises:
         AdstackArgumentError: there is no such processor among those.
         AdstackMemoryError: there is no memory for LLVM.
         InternalError: LLVM refuses the text.
     """
-    return linked(_compiled(text, processor))
+    cached = ObjectCache(default_folder()) if keep else None
+    key = ObjectCache.key(text, processor, _TRIPLE)
+    image = None if cached is None else cached.read(key)
+    if image is None:
+        image = linked(_compiled(text, processor))
+        if cached is not None:
+            cached.write(key, image)
+    return image
 
 
 def _compiled(text: str, processor: str, *, assembly: bool = False) -> bytes:

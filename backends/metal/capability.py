@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+from adstack.backends.shared.clang import MISSING, compiler
 from adstack.ir.types import ALL, f64
 from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 
 from .driver import Driver
 from .emulator import Emulator
 from .native import NativeDriver, missing
-from .toolchain import compiler
 
 __all__ = [
     "CHOICE",
@@ -80,7 +80,7 @@ def probe_emulated(processor: str) -> Probe:
     there = compiler()
     if there is None:
         reason = "the host plays a device of Apple's by way of clang 15 or later, and there is none"
-        return Unavailable("metal", reason, "install clang (Debian: apt-get install clang-19)")
+        return Unavailable("metal", reason, MISSING)
     return offered(Emulator(), {"compiler": there[1]})
 
 

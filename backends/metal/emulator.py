@@ -11,18 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
+from adstack.backends.shared.buffers import Buffer, host_buffer
 from adstack.backends.shared.jit import Library
-from adstack.backends.shared.memory_left import memory_left
-from adstack.errors import AdstackMemoryError
 
-from .driver import Buffer
 from .toolchain import grid_name, host_library
 
 __all__ = ["Emulator"]
 
-_ALIGNMENT: Final = 256
 _GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32)
 
 
@@ -43,15 +38,7 @@ class Emulator:
 
     def allocate(self, size: int) -> Buffer:
         """See `Driver.allocate`."""
-        left = memory_left()
-        if left is not None and size > left:
-            raise AdstackMemoryError(f"no memory for {size} bytes: {left} are left")
-        try:
-            memory = np.zeros(size + _ALIGNMENT, np.uint8)
-        except (MemoryError, ValueError) as error:
-            raise AdstackMemoryError(f"no memory for {size} bytes: {error}") from error
-        start = -memory.ctypes.data % _ALIGNMENT
-        return Buffer(memory.ctypes.data + start, memory[start : start + size])
+        return host_buffer(size)
 
     def load(self, text: str, names: Sequence[str], *, keep: bool) -> list[_Kernel]:
         """See `Driver.load`."""

@@ -11,9 +11,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from adstack.backends.shared.buffers import Buffer
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, InternalError
-
-from .driver import Buffer
 
 __all__ = ["NativeDriver", "missing"]
 

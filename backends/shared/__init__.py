@@ -2,15 +2,15 @@
 
 sites.py, reports.py, outside.py   what running code reports, and the errors that stand for it
 kept.py, object_cache.py           files on disk, and compiled kernels among them
-jit.py                             machine code of the host in this process
+jit.py, clang.py                   machine code of the host in this process: LLVM's, and clang's of C++
 compiler.py, compiling.py          what LLVM makes of a text, in this process or in one of its own
 elf.py                             object files
 room.py, memory_left.py            whether memory is left for what comes next
-own_size.py, bits.py               memory of one launch, scalar arguments as words
+buffers.py, own_size.py, bits.py   memory that the host sees, memory of one launch, scalar arguments as words
+immediate.py, immediate_backend.py launches that are over when they return
 launch_words.py, extents.py        what a launch hands over, and how many iterations its tasks have
 layouts.py                         where the adstacks of a launch's tasks are in the heap
-standing.py                        whose depths of adstacks stand
-leftovers.py                       what is given back once the device is idle
+standing.py, leftovers.py          whose depths of adstacks stand; what is given back once the device is idle
 
 May import: adstack.ir, adstack.errors, the runtime's protocol.
 """

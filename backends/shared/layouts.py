@@ -7,8 +7,8 @@ many as such iterations. Where memory is short, fewer threads run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.budget import current
@@ -23,14 +23,20 @@ from adstack.runtime.adstacks.heap import (
     touched,
     uncountable,
 )
-from adstack.runtime.adstacks.layout import Placement
-
-from .launch_words import HeapWords
+from adstack.runtime.adstacks.layout import Placement, TaskHeap
 
 __all__ = ["Layouts"]
 
 _MARGIN: Final = 8
 """Bytes per lane that are there in any case: what is looked up in a stack without slots is somewhere."""
+
+
+class Words(Protocol):
+    """The words of a task, of which only the adstacks that they are about matter here."""
+
+    @property
+    def heap(self) -> TaskHeap:
+        """These."""
 
 
 class Layouts:
@@ -48,13 +54,17 @@ class Layouts:
         threads, running: for how many threads that was, and how many run then.
     """
 
-    def __init__(self, program: Program, heaps: dict[int, HeapWords], heap: Heap, limit: int, most: int = 0) -> None:
+    def __init__(self, program: Program, heaps: Mapping[int, Words], heap: Heap, limit: int, most: int = 0) -> None:
         self._program, self._heaps, self._heap, self._limit, self._most = program, heaps, heap, limit, most
         self.uses: dict[int, TaskUse] = {}
         self.threads: dict[int, int] = {}
         self.running: dict[int, int] = {}
         self._asked: dict[int, tuple[int, Sequence[int], Any]] = {}
         self._sized_ahead = sized_ahead(program)
+
+    def has(self, number: int) -> bool:
+        """Whether task `number` has adstacks in the heap."""
+        return number in self._heaps
 
     def stands(self, number: int, threads: int, depths: Sequence[int]) -> bool:
         """Whether task `number` has been laid out for so many threads and these depths, and the heap is what it was."""

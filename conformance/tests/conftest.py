@@ -92,12 +92,12 @@ def _without_emulator() -> str:
 
 @cache
 def _without_clang() -> str:
-    """The same for tests in which the host plays a device of Apple's."""
+    """The same for tests in which the host plays a device by way of clang."""
     answer = probe("metal:host")
     return f"{answer.reason}; {answer.fix}" if isinstance(answer, Unavailable) else ""
 
 
-_ON_METAL = ("metal", "codegen_msl")
+_BY_CLANG = ("metal", "codegen_msl", "rdna")
 """Folders of tests whose programs clang compiles."""
 
 
@@ -112,7 +112,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="there is no chromium; on Debian, install chromium"))
         if item.path.parent.name == "qemu" and _without_emulator():
             item.add_marker(pytest.mark.skip(reason=_without_emulator()))
-        if item.path.parent.name in _ON_METAL and _without_clang():
+        if item.path.parent.name in _BY_CLANG and _without_clang():
             item.add_marker(pytest.mark.skip(reason=_without_clang()))
         if item.path.parent.name in _ON_VULKAN:
             listens = item.get_closest_marker("validation_layer") is not None

@@ -29,7 +29,7 @@ ROOMS = {
         "spec",
     },
     "backends": {
-        *("shared", "hostcall", "codegen_llvm", "codegen_msl", "codegen_spirv", "qemu"),
+        *("shared", "hostcall", "codegen_llvm", "codegen_msl", "codegen_spirv", "qemu", "rdna"),
         *("cpu", "cuda", "amdgpu", "vulkan", "metal"),
     },
     "conformance": {
@@ -131,7 +131,7 @@ def test_only_adstack_becomes_importable():
 
 def test_the_backends_have_the_same_furniture():
     furniture = {"capability.py", "layout.py", "codegen.py", "toolchain.py", "runtime.py"}
-    common = ("codegen_llvm", "codegen_msl", "codegen_spirv", "hostcall", "qemu", "shared", "__pycache__")
+    common = ("codegen_llvm", "codegen_msl", "codegen_spirv", "hostcall", "qemu", "rdna", "shared", "__pycache__")
     for target in [path for path in (ROOT / "backends").iterdir() if path.is_dir() and path.name not in common]:
         names = {path.name for path in target.glob("*.py")} - {"__init__.py"}
         # A target that has nothing yet is a room with a label; one that has something has all of it.

@@ -10,8 +10,9 @@ import pytest
 
 import adstack as qd
 from adstack import inspection
-from adstack.backends.metal import capability, native, toolchain
+from adstack.backends.metal import capability, native
 from adstack.backends.metal.toolchain import host_library
+from adstack.backends.shared import clang
 from adstack.conformance.subjects.backends import backend_subject
 from adstack.errors import InternalError
 from adstack.runtime.protocol.backend import Capabilities, Unavailable
@@ -105,11 +106,11 @@ def test_text_that_apples_compiler_would_refuse_is_refused(line, complaint):
 
 
 def test_compiled_text_is_kept_on_disk(monkeypatch, tmp_path):
-    monkeypatch.setattr(toolchain, "default_folder", lambda: tmp_path)
+    monkeypatch.setattr(clang, "default_folder", lambda: tmp_path)
     kernel = "kernel void k(device Launch& launch, uint thread, uint threads) { launch.n = 7; }"
     text = f"#include <metal_stdlib>\nstruct Launch {{ int n; }};\n{kernel}\n"
     host_library(text, ["k"], keep=True)
-    monkeypatch.setattr(toolchain, "_compiled", None)
+    monkeypatch.setattr(clang, "_compiled", None)
     assert host_library(text, ["k"], keep=True)["grid_k"]
 
 

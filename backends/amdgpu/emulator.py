@@ -1,0 +1,82 @@
+"""The host playing an AMD device, to see what machine code and launches mean where there is none.
+
+Waves run one after another. What only the real device can tell, its memory model above all, is not to be seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from adstack.backends.rdna.machine import Code, Start
+from adstack.backends.shared.buffers import Buffer, host_buffer
+from adstack.backends.shared.elf import Object
+from adstack.errors import InternalError
+
+from .layout import Descriptor, Kernel, kernels_of
+from .threads import ARENA
+
+__all__ = ["Emulator", "started"]
+
+_GROUP: Final = 40
+"""Threads of a workgroup: a wave, and a part of one."""
+_EXACT: Final = 0xF0
+"""Of the modes for floats: to the nearest, and subnormal numbers stay."""
+_ARENA_BYTES: Final = 256 << 20
+"""For tasks that take memory while they run. Pages of it that nobody touches take none."""
+
+
+@dataclass(frozen=True)
+class _Pipeline:
+    """A kernel, the code that it is part of, and the address of the code's arena, if it has one."""
+
+    code: Code
+    kernel: Kernel
+    arena: int | None
+
+
+def started(descriptor: Descriptor) -> Start:
+    """How waves of a kernel start. InternalError if its arithmetic is not that of the specification."""
+    if descriptor.registers[0] >> 12 & 0xFF != _EXACT:
+        raise InternalError("a kernel rounds to something else than the nearest, or flushes subnormal numbers")
+    sizes = descriptor.private_bytes, descriptor.group_bytes
+    return Start(descriptor.entry, *sizes, descriptor.registers[1], descriptor.properties)
+
+
+class Emulator:
+    """A `Driver` of `shared.immediate`."""
+
+    name = "gfx1100"
+    kind = "emulated"
+    most = 2 * _GROUP
+
+    def __init__(self) -> None:
+        self._arena: Buffer | None = None
+
+    def allocate(self, size: int) -> Buffer:
+        """See `Driver.allocate`."""
+        return host_buffer(size)
+
+    def load(self, image: bytes, names: Sequence[str]) -> list[_Pipeline]:
+        """The kernels of a code object; InternalError if it has instructions that are not known."""
+        code, kernels = Code(image), kernels_of(image)
+        at = next((symbol.value for symbol in Object(image).symbols if symbol.name == ARENA), None)
+        return [_Pipeline(code, kernels[name], at) for name in names]
+
+    def dispatch(self, pipeline: _Pipeline, words: Buffer, threads: int) -> None:
+        """See `Driver.dispatch`: it runs the threads before it returns."""
+        code, descriptor = pipeline.code, pipeline.kernel.descriptor
+        if pipeline.arena is not None:
+            if self._arena is None:
+                self._arena = host_buffer(_ARENA_BYTES)
+            bounds = code.bytes[pipeline.arena : pipeline.arena + 16].view(np.uint64)
+            bounds[:] = self._arena.address, self._arena.address + _ARENA_BYTES
+        groups = threads // _GROUP if threads % _GROUP == 0 else 1
+        start = started(descriptor)
+        code.dispatch(start, words.address, groups, threads // groups)
+
+    def finish(self) -> None:
+        """Everything has finished."""

@@ -1,0 +1,156 @@
+"""What the tests of the emulated processor share: one instruction, assembled by LLVM, run on many operands."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adstack.backends.amdgpu.emulator import started
+from adstack.backends.amdgpu.layout import kernels_of
+from adstack.backends.amdgpu.linker import linked
+from adstack.backends.rdna.machine import Code
+from adstack.backends.shared.clang import compiler
+
+Array = npt.NDArray[Any]
+THREADS = 40
+"""Of a workgroup: a wave, and a part of one."""
+_LLVM = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
+_HEAD = """target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+"""
+_KERNEL = """
+define amdgpu_kernel void @{symbol}(ptr addrspace(1) %out, ptr addrspace(1) %flags{parameters}) {{
+  %item = call i32 @llvm.amdgcn.workitem.id.x()
+  %group = call i32 @llvm.amdgcn.workgroup.id.x()
+  %before = mul i32 %group, {threads}
+  %k = add i32 %before, {item}
+{loads}
+{body}
+  ret void
+}}
+"""
+
+
+@dataclass(frozen=True)
+class One:
+    """A kernel around an instruction.
+
+    Attributes:
+        text: in assembly; "$0" is the result, and others follow.
+        result: numpy's type of it, if there is one.
+        operands: types of the operands.
+        flags: whether there is a second result, of 32 bits.
+        kind: of registers, "v" or "s".
+        clobbers: which registers it changes besides.
+    """
+
+    text: str
+    result: Any
+    operands: Sequence[Any]
+    flags: bool = False
+    kind: str = "v"
+    clobbers: str = ""
+
+    @property
+    def threads(self) -> int:
+        """Of a workgroup."""
+        return THREADS if self.kind == "v" else 1
+
+    def kernel(self, symbol: str) -> str:
+        """LLVM's text."""
+        types = [np.dtype(ty) for ty in self.operands]
+        loads = "\n".join(
+            f"  %at.{k} = getelementptr {_LLVM[ty.itemsize]}, ptr addrspace(1) %in.{k}, i32 %k\n"
+            f"  %x.{k} = load {_LLVM[ty.itemsize]}, ptr addrspace(1) %at.{k}"
+            for k, ty in enumerate(types)
+        )
+        parameters = "".join(f", ptr addrspace(1) %in.{k}" for k in range(len(types)))
+        body = self._call(types)
+        item = "%item" if self.kind == "v" else 0  # which is the same for the whole wave
+        head = {"symbol": symbol, "parameters": parameters, "threads": self.threads, "item": item}
+        return _KERNEL.format(**head, loads=loads, body=body)
+
+    def _call(self, types: Sequence[np.dtype[Any]]) -> str:
+        goals = [(_LLVM[np.dtype(self.result).itemsize], "out")] if self.result is not None else []
+        goals += [("i32", "flags")] if self.flags else []
+        shown = goals[0][0] if len(goals) == 1 else "{" + ", ".join(ty for ty, _ in goals) + "}"
+        arguments = ", ".join(f"{_LLVM[ty.itemsize]} %x.{k}" for k, ty in enumerate(types))
+        constraints = ",".join([*(f"=&{self.kind}" for _ in goals), *(self.kind for _ in types)]) + self.clobbers
+        lines = [f'  %r = call {shown} asm sideeffect "{self.text}", "{constraints}"({arguments})']
+        for k, (ty, where) in enumerate(goals):
+            if len(goals) > 1:
+                lines.append(f"  %r.{k} = extractvalue {shown} %r, {k}")
+            value = "%r" if len(goals) == 1 else f"%r.{k}"
+            lines.append(f"  %to.{k} = getelementptr {ty}, ptr addrspace(1) %{where}, i32 %k")
+            lines.append(f"  store {ty} {value}, ptr addrspace(1) %to.{k}")
+        return "\n".join(lines)
+
+
+class Batch:
+    """Kernels that are assembled together, by clang: LLVM as llvmlite has it reads no assembly of this processor."""
+
+    def __init__(self, kernels: Mapping[str, One]) -> None:
+        self.kernels = kernels
+
+    @cached_property
+    def _image(self) -> bytes:
+        there = compiler()
+        assert there is not None
+        text = _HEAD + "".join(one.kernel(name) for name, one in self.kernels.items())
+        command = [there[0], "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-O1", "-x", "ir", "-c"]
+        done = subprocess.run([*command, "-o", "-", "-"], input=text.encode(), capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()[:2000]
+        return linked(done.stdout)
+
+    @cached_property
+    def _code(self) -> Code:
+        return Code(self._image)
+
+    def run(self, name: str, operands: Sequence[Array], *, skew: int = 0) -> tuple[Array, Array]:
+        """The result of an instruction for each of the operands' elements, and what else it gives."""
+        one, count = self.kernels[name], len(operands[0])
+        assert count % one.threads == 0
+        out, flags = np.zeros(count, one.result or np.uint32), np.zeros(count, np.uint32)
+        words = np.array([array.ctypes.data for array in (out, flags, *operands)], np.uint64)
+        start = started(kernels_of(self._image)[name].descriptor)
+        self._code.dispatch(start, words.ctypes.data, count // one.threads, one.threads, skew)
+        return out, flags
+
+
+def random_of(kind: type, count: int, seed: int = 0) -> Array:
+    """Numbers of all sizes: any bits, edges, numbers near one, and subnormal ones or small integers."""
+    rng = np.random.default_rng([seed, np.dtype(kind).num])
+    unsigned = np.dtype(f"u{np.dtype(kind).itemsize}")
+    anything: Array = rng.integers(0, np.iinfo(unsigned).max, count, dtype=unsigned, endpoint=True).view(kind)
+    if np.dtype(kind).kind != "f":
+        info = np.iinfo(kind)
+        edges: Array = np.array([0, 1, 2, info.max, info.max - 1, info.min, info.min + 1, info.max // 2], kind)
+        small: Array = rng.integers(0, 70, count).astype(kind)
+        return np.select(
+            [rng.random(count) < 0.4, rng.random(count) < 0.5], [anything, small], rng.choice(edges, count)
+        )
+    info = np.finfo(kind)
+    half = [info.max / 2, info.max / 3, info.tiny / 2, info.tiny / 4]
+    few = [info.smallest_subnormal, info.tiny, info.tiny * kind(1.5), info.max, np.inf, 0, 1, 3, 7, np.nan, *half]
+    edges = np.array([*few, *(-x for x in few)], kind)
+    near = kind(1) + rng.integers(0, 1 << info.nmant, count).astype(kind) * info.eps
+    subnormal: Array = rng.integers(0, 1 << info.nmant, count).astype(unsigned).view(kind)
+    which = rng.integers(0, 4, count)
+    picked = np.select([which == 0, which == 1, which == 2], [anything, rng.choice(edges, count), near], subnormal)
+    return picked.astype(kind)
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two arrays have the same bits, any NaN being like any other."""
+    if a.dtype.kind == "f":
+        a, b = np.where(np.isnan(a), np.nan, a).astype(a.dtype), np.where(np.isnan(b), np.nan, b).astype(b.dtype)
+    return a.dtype == b.dtype and a.tobytes() == b.tobytes()
