@@ -32,7 +32,7 @@ from . import capability
 from .building import adds_floats, build
 from .codegen import UNREADY, emit_module
 from .driver import Driver
-from .driver_error import OUT_OF_MEMORY, DriverError, failure
+from .driver_error import DriverError, failure
 from .executable import Executable, listing
 from .graphs import Graph, Recording
 from .layout import DeviceArray
@@ -79,7 +79,7 @@ class CudaBackend(Served[Executable]):
         self._recording: Recording | None = None
         self._outside = Outside()
         self.heap = Heap(self._take, driver.free)
-        self._spare = Spare(driver.free)
+        self._memory = Spare(driver)
 
     @property
     def launches(self) -> int:
@@ -108,7 +108,7 @@ class CudaBackend(Served[Executable]):
     def _take(self, size: int) -> int:
         """Memory for adstacks, as it is."""
         try:
-            return self._from_driver(size, zeroed=False)
+            return self._memory.allocate(size, zeroed=False)
         except DriverError as error:
             raise failure(error, f"{size} bytes of adstacks", self._memory_use()) from error
 
@@ -128,8 +128,7 @@ class CudaBackend(Served[Executable]):
 
     def _float_adds(self, driver: Driver, cached: ObjectCache | None) -> Mapping[str, float]:
         """How memory adds floats; it is looked at once."""
-        if self._adds is None:
-            self._adds = driver.float_adds(cached)
+        self._adds = driver.float_adds(cached) if self._adds is None else self._adds
         return self._adds
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
@@ -314,25 +313,10 @@ class CudaBackend(Served[Executable]):
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
         """See `Backend.allocate`."""
         array = DeviceArray(0, dtype, shape)
-        with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)") as driver:
+        with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)"):
             self.leftovers.sweep()
-            address = self._spare.take(array.size)
-            if address is None:
-                array.address = self._from_driver(array.size)
-            else:
-                array.address = address
-                driver.zero(address, array.size)
-            return array
-
-    def _from_driver(self, size: int, *, zeroed: bool = True) -> int:
-        """Memory of the driver's; where it has no more, what is kept is given back first."""
-        try:
-            return self.driver.allocate(size, zeroed=zeroed)
-        except DriverError as error:
-            if error.code != OUT_OF_MEMORY:
-                raise
-            self._spare.drop()
-            return self.driver.allocate(size, zeroed=zeroed)
+            array.address = self._memory.allocate(array.size)
+        return array
 
     def adopt(self, array: Array) -> None:
         """See `Backend.adopt`: None, as the device does not address memory of the host."""
@@ -346,9 +330,8 @@ class CudaBackend(Served[Executable]):
             self._turn.give_back(lambda: self._free(storage))
 
     def _free(self, storage: DeviceArray) -> None:
-        with self._doing("giving back memory") as driver:
-            if storage.is_exposed or not self._spare.keep(storage.address, storage.size):
-                driver.free(storage.address)
+        with self._doing("giving back memory"):
+            self._memory.free(storage.address, storage.size, is_exposed=storage.is_exposed)
 
     def abandon(self, storage: DeviceArray) -> None:
         """See `Reclaiming.abandon`. The driver waits for what may use the memory."""
@@ -372,7 +355,7 @@ class CudaBackend(Served[Executable]):
         with self._doing("giving back memory"):
             self.heap.drop()
             self.leftovers.sweep()
-            self._spare.drop()
+            self._memory.drop()
 
     def host_view(self, storage: DeviceArray) -> None:
         """See `Backend.host_view`: None, as the host does not address memory of the device."""
@@ -382,8 +365,7 @@ class CudaBackend(Served[Executable]):
 
     def download_at(self, storage: DeviceArray, start: int, count: int) -> Array:
         """See `Transferring.download_at`."""
-        array = np.empty(count, storage.dtype.numpy)
-        return self._downloaded(storage.address + start * storage.dtype.size, array)
+        return self._downloaded(storage.address + start * storage.dtype.size, np.empty(count, storage.dtype.numpy))
 
     def _downloaded(self, address: int, array: Array) -> Array:
         """The array, with what is at an address."""
@@ -410,11 +392,9 @@ class CudaBackend(Served[Executable]):
 
     def copy_at(self, source: DeviceArray, start: int, target: DeviceArray, count: int) -> None:
         """See `Transferring.copy_at`."""
-        size = source.dtype.size
         with self._doing("copying memory of the device") as driver:
-            driver.copy(source.address + start * size, target.address, count * size)
+            driver.copy(source.address + start * source.dtype.size, target.address, count * source.dtype.size)
 
     def upload(self, storage: DeviceArray, array: Array) -> None:
         """See `Backend.upload`."""
-        with self._doing("writing memory of the device") as driver:
-            driver.upload(storage.address, np.ascontiguousarray(array))
+        self.upload_at(storage, 0, np.ascontiguousarray(array))

@@ -9,8 +9,10 @@ address somebody else may know is not kept.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Final
+
+from .driver import Driver
+from .driver_error import OUT_OF_MEMORY, DriverError
 
 __all__ = ["Spare"]
 
@@ -21,37 +23,45 @@ _MOST: Final = 8 << 20
 
 
 class Spare:
-    """The pieces, by their size.
+    """The device's memory: that of the driver, and small pieces that are kept, by their size.
 
     Args:
-        free: gives the memory at an address back to the driver.
+        driver: of the device; whoever calls has entered it.
     """
 
-    def __init__(self, free: Callable[[int], object]) -> None:
-        self._free = free
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
         self._pieces: defaultdict[int, list[int]] = defaultdict(list)
         self._size = 0
 
-    def take(self, size: int) -> int | None:
-        """The address of a piece of so many bytes, as it is; None if there is none."""
-        pieces = self._pieces.get(size)
-        if not pieces:
-            return None
-        self._size -= size
-        return pieces.pop()
+    def allocate(self, size: int, *, zeroed: bool = True) -> int:
+        """The address of `size` bytes; where the driver has no more, what is kept goes back first."""
+        if pieces := self._pieces.get(size):
+            self._size -= size
+            address = pieces.pop()
+            if zeroed:
+                self._driver.zero(address, size)
+            return address
+        try:
+            return self._driver.allocate(size, zeroed=zeroed)
+        except DriverError as error:
+            if error.code != OUT_OF_MEMORY:
+                raise
+            self.drop()
+            return self._driver.allocate(size, zeroed=zeroed)
 
-    def keep(self, address: int, size: int) -> bool:
-        """Keep a piece of `size` bytes, if it is small and there is room for it; False if it is not kept."""
-        if not 0 < size <= _LARGEST or self._size + size > _MOST:
-            return False
+    def free(self, address: int, size: int, *, is_exposed: bool = False) -> None:
+        """Take a piece back: it is kept if it is small, there is room for it, and nobody else may know its address."""
+        if is_exposed or not 0 < size <= _LARGEST or self._size + size > _MOST:
+            self._driver.free(address)
+            return
         self._pieces[size].append(address)
         self._size += size
-        return True
 
     def drop(self) -> None:
-        """Give all pieces back."""
+        """Give all pieces back to the driver."""
         while self._pieces:
             size, pieces = self._pieces.popitem()
             while pieces:
                 self._size -= size
-                self._free(pieces.pop())
+                self._driver.free(pieces.pop())

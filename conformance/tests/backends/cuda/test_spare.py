@@ -103,15 +103,12 @@ def test_where_the_driver_has_no_more_what_is_kept_goes_back_first(device: Count
     assert len(device.freed) == 1
 
 
-def test_what_is_kept_is_bounded() -> None:
-    freed: list[int] = []
-    spare = Spare(freed.append)
-    assert not spare.keep(1, (1 << 20) + 1)
-    assert not spare.keep(1, 0)
-    kept = [address for address in range(1, 100) if spare.keep(address, 1 << 20)]
-    assert len(kept) == 8
-    assert spare.take(1 << 19) is None
-    assert spare.take(1 << 20) == 8
+def test_what_is_kept_is_bounded(device: Counted) -> None:
+    spare, large = Spare(device), 1 << 20
+    pieces = [spare.allocate(large) for _ in range(10)] + [spare.allocate(large + 1)]
+    del device.freed[:]
+    for size, address in zip([large] * 10 + [large + 1], pieces, strict=True):
+        spare.free(address, size)
+    assert device.freed == pieces[8:]
     spare.drop()
-    assert sorted(freed) == kept[:-1]
-    assert spare.take(1 << 20) is None
+    assert sorted(device.freed) == sorted(pieces)
