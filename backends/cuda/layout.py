@@ -24,20 +24,18 @@ __all__ = ["DeviceArray", "OwnMemory"]
 _ALIGNMENT: Final = 256
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class DeviceArray:
     """Memory of the device: `shape` elements in C order.
 
     Attributes:
         owner: whose memory it is, if it is somebody else's.
-        is_exposed: whether somebody else may know the address.
     """
 
     address: int
     dtype: DType
     shape: tuple[int, ...]
     owner: object = None
-    is_exposed: bool = False
 
     @property
     def count(self) -> int:

@@ -38,7 +38,6 @@ from .graphs import Graph, Recording
 from .layout import DeviceArray
 from .overlap import can_overlap
 from .sequences import Queue
-from .spare import Spare
 
 __all__ = ["CudaBackend", "device_names", "open_device", "probe"]
 
@@ -79,7 +78,6 @@ class CudaBackend(Served[Executable]):
         self._recording: Recording | None = None
         self._outside = Outside()
         self.heap = Heap(self._take, driver.free)
-        self._memory = Spare(driver)
 
     @property
     def launches(self) -> int:
@@ -108,7 +106,7 @@ class CudaBackend(Served[Executable]):
     def _take(self, size: int) -> int:
         """Memory for adstacks, as it is."""
         try:
-            return self._memory.allocate(size, zeroed=False)
+            return self.driver.allocate(size, zeroed=False)
         except DriverError as error:
             raise failure(error, f"{size} bytes of adstacks", self._memory_use()) from error
 
@@ -128,7 +126,8 @@ class CudaBackend(Served[Executable]):
 
     def _float_adds(self, driver: Driver, cached: ObjectCache | None) -> Mapping[str, float]:
         """How memory adds floats; it is looked at once."""
-        self._adds = driver.float_adds(cached) if self._adds is None else self._adds
+        if self._adds is None:
+            self._adds = driver.float_adds(cached)
         return self._adds
 
     def adstacks(self, executable: Executable) -> list[TaskUse]:
@@ -283,7 +282,6 @@ class CudaBackend(Served[Executable]):
 
     def address(self, storage: DeviceArray) -> int:
         """See `Backend.address`."""
-        storage.is_exposed = True
         return storage.address
 
     def synchronize(self) -> None:
@@ -313,10 +311,9 @@ class CudaBackend(Served[Executable]):
     def allocate(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
         """See `Backend.allocate`."""
         array = DeviceArray(0, dtype, shape)
-        with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)"):
+        with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)") as driver:
             self.leftovers.sweep()
-            array.address = self._memory.allocate(array.size)
-        return array
+            return DeviceArray(driver.allocate(array.size), dtype, shape)
 
     def adopt(self, array: Array) -> None:
         """See `Backend.adopt`: None, as the device does not address memory of the host."""
@@ -327,11 +324,11 @@ class CudaBackend(Served[Executable]):
     def free(self, storage: DeviceArray) -> None:
         """See `Backend.free`."""
         if not self._lost:
-            self._turn.give_back(lambda: self._free(storage))
+            self._turn.give_back(lambda: self._free(storage.address))
 
-    def _free(self, storage: DeviceArray) -> None:
-        with self._doing("giving back memory"):
-            self._memory.free(storage.address, storage.size, is_exposed=storage.is_exposed)
+    def _free(self, address: int) -> None:
+        with self._doing("giving back memory") as driver:
+            driver.free(address)
 
     def abandon(self, storage: DeviceArray) -> None:
         """See `Reclaiming.abandon`. The driver waits for what may use the memory."""
@@ -355,7 +352,6 @@ class CudaBackend(Served[Executable]):
         with self._doing("giving back memory"):
             self.heap.drop()
             self.leftovers.sweep()
-            self._memory.drop()
 
     def host_view(self, storage: DeviceArray) -> None:
         """See `Backend.host_view`: None, as the host does not address memory of the device."""
@@ -365,7 +361,8 @@ class CudaBackend(Served[Executable]):
 
     def download_at(self, storage: DeviceArray, start: int, count: int) -> Array:
         """See `Transferring.download_at`."""
-        return self._downloaded(storage.address + start * storage.dtype.size, np.empty(count, storage.dtype.numpy))
+        array = np.empty(count, storage.dtype.numpy)
+        return self._downloaded(storage.address + start * storage.dtype.size, array)
 
     def _downloaded(self, address: int, array: Array) -> Array:
         """The array, with what is at an address."""
@@ -392,9 +389,11 @@ class CudaBackend(Served[Executable]):
 
     def copy_at(self, source: DeviceArray, start: int, target: DeviceArray, count: int) -> None:
         """See `Transferring.copy_at`."""
+        size = source.dtype.size
         with self._doing("copying memory of the device") as driver:
-            driver.copy(source.address + start * source.dtype.size, target.address, count * source.dtype.size)
+            driver.copy(source.address + start * size, target.address, count * size)
 
     def upload(self, storage: DeviceArray, array: Array) -> None:
         """See `Backend.upload`."""
-        self.upload_at(storage, 0, np.ascontiguousarray(array))
+        with self._doing("writing memory of the device") as driver:
+            driver.upload(storage.address, np.ascontiguousarray(array))
