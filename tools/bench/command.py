@@ -24,7 +24,7 @@ from .measure import measure
 from .plot import draw
 from .report import Run
 from .rows import DEFAULT, OF_KERNELS, ROWS, Row, chosen, of_kernel
-from .subjects import Subject, compiled_backends, mine, peer
+from .subjects import Subject, Variant, compiled_backends, mine, peer
 
 __all__ = ["bench"]
 
@@ -36,6 +36,7 @@ Examples:
   adstack bench program.py:step --backends cpu,vulkan --against quadrants --plot step
   adstack bench -b cuda --families 'dispatch.*,heap.*' --rows nop,recurrence --asv asv_benchmarks/results
   adstack bench -b cpu --against quadrants,jax --install --rounds 3 --tables goals.md
+  adstack bench -b cpu --variant unchecked:bounds=off --variant before:python=~/before/bin/python
   adstack bench --against quadrants,jax --python quadrants=~/peers/bin/python --json bench.json
 
 Exit status: 0 if adstack has a figure in every row, 1 if not; 2 if the command line is wrong.
@@ -62,6 +63,29 @@ def _listed(choices: Sequence[str]) -> Callable[[click.Context, click.Parameter,
     return read
 
 
+def _variants(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[Variant, ...]:
+    """Reads NAME:OPTION=VALUE,..., in one option or in several."""
+    variants = {}
+    for value in values:
+        name, _, stated = value.partition(":")
+        pairs = [part.partition("=")[::2] for part in stated.split(",")]
+        if not name or name in ("adstack", *PEERS, *variants) or not all(key and text for key, text in pairs):
+            raise click.BadParameter(f"{value!r} is not NAME:OPTION=VALUE,... with a name that nothing else has")
+        options = {key.strip(): _literal(text) for key, text in pairs}
+        python = os.path.expanduser(str(options.pop("python", "")))
+        variants[name] = Variant(name, options, python)
+    return tuple(variants.values())
+
+
+def _literal(text: str) -> Any:
+    """A value as JSON has it, in Python's words too; else a text."""
+    words = {"True": True, "False": False, "None": None}
+    try:
+        return words[text] if text in words else json.loads(text)
+    except ValueError:
+        return text
+
+
 @click.command(epilog=EPILOG)
 @click.argument("target", metavar="[FILE:KERNEL]", required=False)
 @click.option(
@@ -83,6 +107,15 @@ def _listed(choices: Sequence[str]) -> Callable[[click.Context, click.Parameter,
     default="",
     callback=_listed(tuple(PEERS)),
     help=f"Peers to compare with, with commas between them: {', '.join(PEERS)}.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME:OPTION=VALUE,...",
+    callback=_variants,
+    help="adstack itself with options of init to compare with, under a NAME; the option python is the interpreter that "
+    "another version of adstack is installed for. Repeatable.",
 )
 @click.option(
     "--rows",
@@ -128,6 +161,7 @@ def bench(
     target: str | None,
     backends: tuple[str, ...],
     against: tuple[str, ...],
+    variants: tuple[Variant, ...],
     arguments: str,
     rows: tuple[str, ...],
     size: str,
@@ -155,8 +189,11 @@ def bench(
     wanted = [] if only_families else _rows(target, arguments, names, size, against)
     arches = _arches(backends)
     folder = _folder(peers_folder, against if is_installing else ())
-    peers = ((arch, [peer(name, arch, pythons, folder) for name in against]) for arch in arches)
-    runs = [_run(arch, beside, wanted, rounds) for arch, beside in peers] if wanted else []
+    beside = {
+        arch: [*(variant.on(arch) for variant in variants), *(peer(name, arch, pythons, folder) for name in against)]
+        for arch in (arches if wanted else ())
+    }
+    runs = [_run(arch, others, wanted, rounds) for arch, others in beside.items()]
     _report(runs, json_file, plot, tables)
     if asv is not None:
         _for_asv(asv, arches, runs)

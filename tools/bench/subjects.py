@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from adstack.conformance.harness.records import Record
 from .environments import interpreter
 from .workers import Worker, WorkerError
 
-__all__ = ["Subject", "compiled_backends", "mine", "peer"]
+__all__ = ["Subject", "Variant", "compiled_backends", "mine", "peer"]
 
 _RUNNERS: Final = Path(__file__).resolve().parent / "runners"
 
@@ -52,6 +53,27 @@ class Subject:
         """As plain data."""
         names = ("name", "arch", "version", "python", "reason", "fix")
         return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """adstack once more, to be compared with itself.
+
+    Attributes:
+        name: what tables call it.
+        options: of `init`, beyond those of the measurement.
+        python: an interpreter that has another version of adstack installed; empty for this one.
+    """
+
+    name: str
+    options: Record
+    python: str = ""
+
+    def on(self, arch: str) -> Subject:
+        """It on one of its backends."""
+        return _asked(
+            self.name, arch, self.python or sys.executable, ("language.py", "adstack", arch, json.dumps(self.options))
+        )
 
 
 def compiled_backends() -> list[str]:

@@ -440,6 +440,25 @@ def test_the_command_measures_and_writes(tmp_path: Path):
     assert run["rows"][0]["results"]["adstack"]["wall"]["count"] == 2
 
 
+def test_the_command_compares_adstack_with_itself(tmp_path: Path):
+    file, arch = tmp_path / "bench.json", next(iter(compiled_backends()), "")
+    if not arch:
+        pytest.skip("no backend compiles here")
+    variants = [
+        f"other:bounds=off,debug=False,python={sys.executable}",
+        "wrong:bounds=sometimes",
+        "gone:python=/nowhere",
+    ]
+    command = ["-b", arch, "--rows", "nop", "--rounds", "2", "--json", str(file)]
+    done = CliRunner().invoke(bench, [*command, *(part for v in variants for part in ("--variant", v))])
+    assert done.exit_code == 0, done.output
+    (run,) = json.loads(file.read_text())
+    results = run["rows"][0]["results"]
+    assert results["other"]["ratio"]["count"] == 2
+    assert "bounds" in results["wrong"]["problem"]
+    assert "does not start" in results["gone"]["problem"]
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
@@ -448,6 +467,8 @@ def test_the_command_measures_and_writes(tmp_path: Path):
         (["--python", "quadrants"], "is not NAME=PATH"),
         (["--python", "cuda=/x"], "with NAME one of"),
         (["--backend", "reference"], "compiles here"),
+        (["--variant", "unchecked"], "NAME:OPTION=VALUE"),
+        (["--variant", "jax:bounds=off"], "a name that nothing else has"),
     ],
 )
 def test_a_wrong_command_line_says_what_would_be_right(args: list[str], words: str):

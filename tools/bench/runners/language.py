@@ -1,4 +1,4 @@
-"""The rows in the kernel language: `python language.py MODULE ARCH`, for any module that speaks it.
+"""The rows in the kernel language, for any module that speaks it: `python language.py MODULE ARCH [OPTIONS-AS-JSON]`.
 
 Reads one request a line from standard input, `{"row": ..., "kind": ..., "calls": ..., "cache": ..., "size": ...}`, and
 answers each with a line, `{"wall": seconds per call, "cpu": the same of processor time}` or `{"error": why}`. Without
@@ -336,8 +336,8 @@ def enough(work: Work, sync: Work) -> int:
 class Runner:
     """One implementation, opened at the first request that needs it."""
 
-    def __init__(self, module: str, arch: str) -> None:
-        self.name, self.arch = module, arch
+    def __init__(self, module: str, arch: str, stated: Record) -> None:
+        self.name, self.arch, self.stated = module, arch, stated
         self.qd = importlib.import_module(module)
         self.ready, self.calls = dict[str, Work](), dict[str, int]()
 
@@ -360,7 +360,7 @@ class Runner:
 
     def start(self, cache: str) -> None:
         """Open the arch; whatever a user's program asks of `init` later is opened on the same one."""
-        init, own = self.qd.init, {"arch": getattr(self.qd, self.arch), **self.options(cache)}
+        init, own = self.qd.init, {"arch": getattr(self.qd, self.arch), **self.options(cache), **self.stated}
         init(**own)
         self.qd.init = lambda arch=None, **options: init(**{**options, **own})
 
@@ -387,7 +387,7 @@ def main() -> None:
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory(prefix="bench") as scratch:
         tempfile.tempdir = scratch
-        runner = Runner(sys.argv[1], sys.argv[2])
+        runner = Runner(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]) if len(sys.argv) > 3 else {})
         for line in sys.stdin:
             try:
                 reply = runner.answer(json.loads(line))
