@@ -21,7 +21,7 @@ from .goals import ROWS_OF_GOALS
 from .judged import judged, of_runs, sources
 from .judged import write as write_tables
 from .measure import measure
-from .plot import draw
+from .plot import draw, refuse_without_matplotlib
 from .report import Run
 from .rows import DEFAULT, OF_KERNELS, ROWS, Row, chosen, of_kernel
 from .subjects import Subject, Variant, compiled_backends, mine, peer
@@ -183,6 +183,8 @@ def bench(
     gradient keeps. The program runs in every process before its kernel is timed, but not what stands under
     `if __name__ == "__main__"`; peers run it with themselves in the place of adstack.
     """
+    if plot is not None:
+        refuse_without_matplotlib()
     asv = asv_of(**for_asv)
     only_families = asv is not None and asv.families and not rows
     names = rows or (() if tables is None or target else ROWS_OF_GOALS)
@@ -214,10 +216,10 @@ def _report(runs: Sequence[Run], json_file: Path | None, plot: Path | None, tabl
         run.show(console())
     if json_file is not None:
         _write(json_file, runs)
-    if plot is not None:
-        draw(plot, runs)
     if tables is not None:
         write_tables(tables, judged([of_runs([run.record() for run in runs]), *sources()]))
+    if plot is not None:
+        draw(plot, runs)
 
 
 def _for_asv(asv: Asv, arches: Sequence[str], runs: Sequence[Run]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -65,27 +66,49 @@ scaled(1.0, 2, np.zeros(3), array)
 """
 
 
-def test_a_strict_type_checker_accepts_the_programs_of_the_readme_and_the_examples(tmp_path):
+@pytest.fixture
+def programs_of_users(tmp_path: Path) -> list[Path]:
+    """The programs of the README and the examples, and one that relies on the types of many names, as files."""
     programs = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert programs
     files = [tmp_path / f"program_{k}.py" for k in range(len(programs))]
     for file, program in zip(files, programs, strict=True):
         file.write_text(program, "utf-8")
     (tmp_path / "typed.py").write_text(TYPED, "utf-8")
-    files += [tmp_path / "typed.py", *sorted((ROOT / "examples").rglob("*.py"))]
+    return [*files, tmp_path / "typed.py", *sorted((ROOT / "examples").rglob("*.py"))]
+
+
+def test_mypy_strictly_accepts_the_programs_of_the_readme_and_the_examples(tmp_path, programs_of_users):
     config = tmp_path / "mypy.ini"
     config.write_text(
         f"[mypy]\nstrict = True\nmypy_path = {link_sources()}\n"
         "[mypy-torch.*,distributed.*]\nignore_missing_imports = True\n"
     )
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--config-file",
-        str(config),
-        "--cache-dir",
-        str(ROOT / ".mypy_cache" / "users"),
-    ]
-    done = subprocess.run([*command, *map(str, files)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    cache = str(ROOT / ".mypy_cache" / "users")
+    command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", cache]
+    done = subprocess.run(
+        [*command, *map(str, programs_of_users)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def complaints_of_pyright(folder: Path, files: list[Path]) -> list[str]:
+    """What pyright has against programs, by basedpyright, which brings what pyright runs on."""
+    settings = {"typeCheckingMode": "standard", "extraPaths": [str(link_sources())], "include": list(map(str, files))}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
+    command = [sys.executable, "-m", "basedpyright", "-p", str(folder), "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)
+    assert report["summary"]["filesAnalyzed"] >= len(files), done.stderr
+    return [
+        f"{one['file']}:{one['range']['start']['line'] + 1}: {one['message']}" for one in report["generalDiagnostics"]
+    ]
+
+
+def test_pyright_accepts_the_programs_of_the_readme_and_the_examples(tmp_path, programs_of_users):
+    has_torch = importlib.util.find_spec("torch") is not None
+    files = [file for file in programs_of_users if has_torch or "torch" not in file.name]
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import adstack as qd\n\nx: str = qd.field(qd.f32, shape=4).to_numpy()\n", "utf-8")
+    (complaint,) = complaints_of_pyright(tmp_path, [*files, wrong])
+    assert complaint.startswith(f"{wrong}:3: ")

@@ -7,8 +7,7 @@ program of `conformance/programs`; of the first one there is an "outcome" too: t
 Rows "adjoint-NAME" are works of `asv_benchmarks/benchmarks/adjoint_kernels.py`, forward; with "-both" behind it, also
 in reverse. With a "target", FILE:KERNEL, and "arguments" a row is of a user's kernel, whose file finds this module
 where it imports adstack.
-The first request for a row prepares it and makes as many calls, untimed; of rows of the kind "cold" it is the first
-call that is timed.
+The first request for a row prepares it and makes untimed calls; of rows of the kind "cold" the first call is timed.
 """
 # Annotations are values here: not every compiler of the language finds the names in their texts.
 
@@ -43,7 +42,7 @@ MANY_GRADIENT = "gradient-many-"
 ADJOINT = "adjoint-"
 BOTH = "-both"
 USERS = ("target", "arguments")
-SAMPLE = 5e-3  # seconds that are timed together where a request does not say how many calls are
+SAMPLE, WARM = 5e-3, 0.3  # seconds timed together where a request names no number of calls; seconds before that
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "conformance" / "harness" / "programs.py"
 ADJOINTS = ROOT / "asv_benchmarks" / "benchmarks" / "adjoint_kernels.py"
@@ -176,31 +175,10 @@ def _element_write(qd: Language) -> Work:
     return write
 
 
-MANY = """
-def make(qd, options):
-    x, y = qd.field(qd.f32, shape={threads}, **options), qd.field(qd.f32, shape={threads}, **options)
-    n = qd.field(qd.i32, shape=())
-    n[None] = 3
-
-    @qd.kernel
-    def forward():
-        for i in x:
-{start}
-            for _ in range(n[None]):
-{steps}
-            y[i] = {total}
-
-    return forward, y
-"""
-
-
 def _many(qd: Language, count: int, **options: bool) -> Work:
     """`count` variables carried round a loop: the source is written to a file, where compilers look for it."""
-    start = "\n".join(f"            v{k} = x[i] + {k}.0" for k in range(count))
-    steps = "\n".join(f"                v{k} = qd.sin(v{k}) * 0.9 + v{(k + 1) % count} * 0.1" for k in range(count))
-    total = " + ".join(f"v{k}" for k in range(min(count, 64)))
     path = Path(tempfile.mkdtemp(prefix="many"), f"many{count}.py")
-    path.write_text(MANY.format(threads=MANY_THREADS, start=start, steps=steps, total=total))
+    path.write_text(_module(Path(__file__).with_name("many.py")).source(count, MANY_THREADS))
     forward, y = _module(path).make(qd, options)
     return cast(Work, _gradient(qd, forward, y) if options else forward)
 
@@ -325,8 +303,15 @@ def timed(work: Work, sync: Work, calls: int) -> dict[str, float]:
     return {"wall": (time.perf_counter() - wall) / calls, "cpu": (time.process_time() - cpu) / calls}
 
 
+def warm(work: Work, sync: Work) -> None:
+    """Call until what compiles, learns or takes memory at first has done so: twice, and for 0.3 s."""
+    start, calls = time.perf_counter(), 0
+    while calls < 2 or time.perf_counter() - start < WARM:
+        calls += bool(timed(work, sync, 1))
+
+
 def enough(work: Work, sync: Work) -> int:
-    """How many calls take 5 ms together, rounded up to a power of two; they have run when this returns."""
+    """How many calls take 5 ms together, rounded up to a power of two."""
     calls = 1
     while timed(work, sync, calls)["wall"] * calls < SAMPLE:
         calls *= 2
@@ -352,9 +337,9 @@ class Runner:
         if row not in self.ready:
             self.ready[row] = prepare(self.qd, row, request.get("size", ""), *map(request.get, USERS))
             self.qd.sync()
-            self.calls[row] = request["calls"] or (1 if cold else enough(self.ready[row], self.qd.sync))
             if not cold:
-                timed(self.ready[row], self.qd.sync, self.calls[row])
+                warm(self.ready[row], self.qd.sync)
+            self.calls[row] = request["calls"] or (1 if cold else enough(self.ready[row], self.qd.sync))
         times = timed(work := self.ready[row], self.qd.sync, self.calls[row])
         return {**times, "outcome": work.outcome()} if cold and isinstance(work, (Iteration, UserGradient)) else times
 
