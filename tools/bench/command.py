@@ -65,7 +65,7 @@ def _listed(choices: Sequence[str]) -> Callable[[click.Context, click.Parameter,
 
 def _variants(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[Variant, ...]:
     """Reads NAME:OPTION=VALUE,..., in one option or in several."""
-    variants = {}
+    variants: dict[str, Variant] = {}
     for value in values:
         name, _, stated = value.partition(":")
         pairs = [part.partition("=")[::2] for part in stated.split(",")]
