@@ -67,6 +67,66 @@ def a_gradient_of_a_transposition_in_place(qd, dtype):
     return refused(k)
 
 
+@case(rules=["grad.race"], params={"form": ["wrapped", "stored", "shifted", "chosen"]}, **PLAIN)
+def a_race_that_evaluation_finds(qd, dtype, form):
+    """No equation between indices says so: there is a remainder, or a condition."""
+    x, y, n = real(qd, dtype, 8), real(qd, dtype, 8), 8
+
+    @qd.kernel
+    def wrapped():
+        for i in range(n):
+            x[i] = x[(i + 1) % n] * 2.0
+
+    @qd.kernel
+    def stored():
+        for i in range(n):
+            y[i % 4] = x[i] * 2.0
+
+    @qd.kernel
+    def shifted():
+        for i in range(n):
+            x[i >> 1] = x[i] * 2.0
+
+    @qd.kernel
+    def chosen():
+        for i in range(n - 1):
+            if i != 3:
+                x[i] = x[i + 1] * 2.0
+
+    return refused({"wrapped": wrapped, "stored": stored, "shifted": shifted, "chosen": chosen}[form])
+
+
+@case(rules=["grad.race"], params={"form": ["halves", "evens", "permuted"]}, **PLAIN)
+def evaluation_takes_nothing_for_a_race_that_is_none(qd, dtype, form):
+    x, n = real(qd, dtype, 8), 8
+
+    @qd.kernel
+    def halves():
+        for i in range(n // 2):
+            x[i] = x[(i + 4) % n] * 2.0
+
+    @qd.kernel
+    def evens():
+        for i in range(n):
+            if i % 2 == 0:
+                x[i] = x[i + 1] * 2.0
+
+    @qd.kernel
+    def permuted():
+        for i in range(n):
+            x[(i * 3) % n] = x[(i * 3) % n] * 2.0
+
+    kernel, sources = {
+        "halves": (halves, {i: i + 4 for i in range(4)}),
+        "evens": (evens, {i: i + 1 for i in range(0, 8, 2)}),
+        "permuted": (permuted, {i: i for i in range(8)}),
+    }[form]
+    expect = [0.0 if i in sources else 1.0 for i in range(8)]
+    for source in sources.values():
+        expect[source] += 2.0
+    return Run(kernel, gradient=Gradient(seed={x: 1.0}, expect={x: expect}))
+
+
 @case(rules=["grad.race"], params={"n": [0, 1, 2, 5]}, **PLAIN)
 def a_race_that_takes_two_iterations(qd, dtype, n):
     """How many there are is known when the kernel is launched."""

@@ -132,7 +132,15 @@ SHIFT = "%v = load @x[%s] : f32\nstore @x[%i], %v"
         ("%v = load @x[%i] : f32\nstore @x[%i], %v", False),
         ("%v = load @x[%n] : f32\nstore @x[%i], %v", True),
         ("%o = add %n, %8 : i32\n%v = load @x[%o] : f32\nstore @x[%i], %v", False),
-        (f"%b = lt %i, %n : u1\nif %b {{\n{SHIFT}\nyield\n}} else {{\nyield\n}}", False),
+        (f"%b = lt %i, %n : u1\nif %b {{\n{SHIFT}\nyield\n}} else {{\nyield\n}}", True),
+        (f"%b = lt %n, %i : u1\nif %b {{\nyield\n}} else {{\n{SHIFT}\nyield\n}}", True),
+        (f"%b = lt %i, %1 : u1\nif %b {{\n{SHIFT}\nyield\n}} else {{\nyield\n}}", False),
+        (f"%m = load @j[%i] : i32\n%b = lt %i, %m : u1\nif %b {{\n{SHIFT}\nyield\n}} else {{\nyield\n}}", False),
+        ("%o = mod %s, %8 : i32\n%v = load @x[%o] : f32\nstore @x[%i], %v", True),
+        ("%o = mod %s, %n : i32\n%v = load @y[%i] : f32\nstore @x[%o], %v", True),
+        ("%o = mod %s, %8 : i32\n%v = load @x[%o] : f32\nstore @x[%o], %v", False),
+        ("%o = add %i, %8 : i32\n%p = mod %o, %8 : i32\n%v = load @x[%p] : f32\nstore @x[%i], %v", False),
+        ("%o = mod %n, %8 : i32\n%v = load @x[%o] : f32\nstore @x[%i], %v", True),
         (f"for %k = %0 to %n {{\n{SHIFT}\nyield\n}}", True),
         (f"for %k = %0 to %i {{\n{SHIFT}\nyield\n}}", False),
         (f"for %k = %2 to %2 {{\n{SHIFT}\nyield\n}}", False),
@@ -146,6 +154,55 @@ SHIFT = "%v = load @x[%s] : f32\nstore @x[%i], %v"
 )
 def test_only_what_each_iteration_does_and_derivatives_flow_through_is_a_certain_race(body, certain):
     assert refused(text(body), (3,)) == certain
+
+
+@dataclass(frozen=True)
+class Folded:
+    """An access where the index of the loop is at least a number: what it does, and how its own index is shifted and
+    then divided with remainder.
+    """
+
+    kind: str
+    shift: int
+    divisor: int
+    least: int
+
+    def elements(self, i):
+        return {(i + self.shift) % self.divisor} if i >= self.least else set()
+
+    def text(self, k):
+        names = (
+            f"%a{k} = add %i, {{}} : i32\n%o{k} = mod %a{k}, %{self.divisor} : i32\n%b{k} = le %{self.least}, %i : u1"
+        )
+        access = f"%w{k} = load @x[%o{k}] : f32\nstore @y[%i], %w{k}" if self.kind == "load" else f"store @x[%o{k}], %v"
+        return names.format(f"%{self.shift}") + f"\nif %b{k} {{\n{access}\nyield\n}} else {{\nyield\n}}"
+
+
+FOLDED = st.builds(
+    Folded, st.sampled_from(["store", "load"]), st.integers(0, 8), st.integers(1, 8), st.sampled_from([0, 0, 1, 5])
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(FOLDED, min_size=1, max_size=3), st.integers(0, 8))
+def test_accesses_that_are_evaluated_race_if_and_only_if_two_iterations_meet(accesses, extent):
+    kernel = text("\n".join(["%v = load @y[%i] : f32", *(one.text(k) for k, one in enumerate(accesses))]), "%n")
+    meet = any(
+        {one.kind, other.kind} != {"load"} and not one.elements(i).isdisjoint(other.elements(j))
+        for i, j in itertools.permutations(range(extent), 2)
+        for one, other in itertools.combinations_with_replacement(accesses, 2)
+    )
+    assert refused(kernel, (extent,), {"x", "y"}) == meet
+
+
+@pytest.mark.parametrize(("shift", "certain"), [(1, True), (10**6 // 2, True), (10**6 - 1, True), (0, False)])
+def test_of_long_loops_some_iterations_are_looked_at(shift, certain):
+    constants = f"%big = const 1000000 : i32\n%far = const {shift} : i32"
+    body = "%o = add %i, %far : i32\n%p = mod %o, %big : i32\n%v = load @long[%p] : f32\nstore @long[%i], %v"
+    head = HEAD.replace("place @y", "place @long : f32[1000000] field\n  place @y").rstrip("\n")
+    loop = f"{constants}\nparallel_for (%i = %0 to %big) {{\n{body}\nyield\n}}"
+    kernel = kernel_of(wrap(NUMBERS + loop + "\nreturn", head))
+    assert refused(kernel, (3,), {"long"}) == certain
 
 
 @pytest.mark.parametrize("high", ["%n", "%m"])

@@ -4,9 +4,10 @@ Requires: a verified kernel; names of the places that are differentiated. The ke
 Ensures: `error(number)` is an AdstackDataAccessError if two iterations of a parallel loop race for sure, given what is
 known of the integers of the kernel. A program without a race is never refused.
 
-Only accesses count that every iteration makes, whatever happens: no `if` or `while` stands around them, and the loops
-that do certainly run. Their indices are numbers, indices of loops plus numbers, or values from before the loop. Where
-two accesses meet is then a system of equations between indices, each of which has a range of its own.
+Some accesses are made by every iteration, with no `if` or `while` around them, at indices that are numbers, indices
+of loops plus numbers, or values from before the loop. Where two of these meet is a system of equations between indices,
+each of which has a range of its own. Others are evaluated in many iterations, if integers of the launch decide where
+they are and whether they are made (see `witnesses`): that finds some of the races there are.
 
 A derivative flows through a load or store whose value is active. So a flag that all iterations look at, or a constant
 that all of them store, is left alone.
@@ -14,8 +15,7 @@ that all of them store, is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import combinations_with_replacement, product
 from types import MappingProxyType
@@ -24,17 +24,15 @@ from typing import Final
 from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
-from ...ir.ops import ATOMIC, FOR, LOAD, PARALLEL_FOR, PLACE_ACCESSES, STORE
-from ...ir.structure import Kernel, Op, Place, Region, Value
+from ...ir.ops import ATOMIC, FOR, IF, LOAD, PARALLEL_FOR, PLACE_ACCESSES, STORE
+from ...ir.structure import Kernel, Op, Region, Value
 from .activity import Activity
+from .witnesses import Access, Number, is_decided, met
 
 __all__ = ["DISTINCT", "Number", "Races"]
 
 DISTINCT: Final[Mapping[str, str]] = MappingProxyType({})
 """No place has another name."""
-
-Number = Callable[[Value], "int | None"]
-"""What an integer of the kernel is known to be, each time that it is computed."""
 
 Form = tuple["Value | None", int]
 """An index: a value, or None for 0, plus a number."""
@@ -45,40 +43,6 @@ Node = tuple[str, Value]
 
 
 _WORDS: Final = {STORE: "stores to", LOAD: "reads", ATOMIC: "updates"}
-
-
-@dataclass(frozen=True)
-class Access:
-    """A load, store or atomic update that each iteration of a parallel loop makes.
-
-    Attributes:
-        op: the load, store or update.
-        loop: the parallel loop.
-        inside: the sequential loops around the op, outermost first.
-    """
-
-    op: Op
-    loop: Op
-    inside: tuple[Op, ...]
-
-    @property
-    def place(self) -> Place:
-        """The place that it accesses."""
-        place: Place = self.op.attrs["place"]
-        return place
-
-    @property
-    def indices(self) -> Sequence[Value]:
-        """One per axis."""
-        return self.op.operands[: self.place.rank]
-
-    @property
-    def ranges(self) -> Iterator[tuple[Value, Value, Value]]:
-        """(index, first, end) of the loops around it."""
-        bounds = self.loop.operands
-        yield from zip(self.loop.regions[0].args, bounds[::2], bounds[1::2], strict=True)
-        for loop in self.inside:
-            yield loop.regions[0].args[0], loop.operands[0], loop.operands[1]
 
 
 class Races:
@@ -112,8 +76,22 @@ class Races:
 
     def error(self, number: Number) -> AdstackDataAccessError | None:
         """The error for the first pair that races for sure."""
-        certain = (pair for pair in self.pairs if _Meeting(self._order, pair, number).is_certain())
+        certain = (pair for pair in self.pairs if self._is_certain(pair, number))
         return next((self._error(*pair) for pair in certain), None)
+
+    def _is_certain(self, pair: Pair, number: Number) -> bool:
+        meeting = _Meeting(self._order, pair, number)
+        if meeting.is_certain():
+            return True
+        decided = not meeting.is_decisive and all(is_decided(access, self._kernel.params) for access in pair)
+        return decided and met(*pair, meeting.known)
+
+    def _is_possible(self, pair: Pair) -> bool:
+        """Whether there may be a launch in which this is a race for certain."""
+        meeting = _Meeting(self._order, pair, None)
+        if meeting.is_decisive:
+            return meeting.is_certain()
+        return meeting.may_be() and all(is_decided(access, self._kernel.params) for access in pair)
 
     def _error(self, one: Access, other: Access) -> AdstackDataAccessError:
         place = one.place
@@ -141,7 +119,7 @@ class Races:
         for accesses in memories.values():
             for one, other in self._near(accesses):
                 pair = (other, one) if one.op.opdef is LOAD else (one, other)
-                if _Meeting(self._order, pair, None).is_certain() and self._matters(*pair):
+                if self._is_possible(pair) and self._matters(*pair):
                     yield pair
 
     def _near(self, accesses: list[Access]) -> Iterator[Pair]:
@@ -172,18 +150,24 @@ class Races:
             and self._memory(store) == self._memory(load)
             and spots[store.op].number < spots[load.op].number
             and store.inside == load.inside[: len(store.inside)]
+            and store.conditions == load.conditions[: len(store.conditions)]
             and list(map(order.offset, store.indices)) == list(map(order.offset, load.indices))
             for store in _each(load.loop, load.loop.regions[0], ())
         )
 
 
-def _each(loop: Op, region: Region, inside: tuple[Op, ...]) -> Iterator[Access]:
-    """What each iteration accesses, as far as loops inside it run."""
+def _each(
+    loop: Op, region: Region, inside: tuple[Op, ...], conditions: tuple[tuple[Value, bool], ...] = ()
+) -> Iterator[Access]:
+    """What each iteration accesses, as far as loops inside it run and conditions hold."""
     for op in region.ops:
         if op.opdef in PLACE_ACCESSES:
-            yield Access(op, loop, inside)
+            yield Access(op, loop, inside, conditions)
         elif op.opdef is FOR:
-            yield from _each(loop, op.regions[0], (*inside, op))
+            yield from _each(loop, op.regions[0], (*inside, op), conditions)
+        elif op.opdef is IF:
+            for branch, truth in zip(op.regions, (True, False), strict=True):
+                yield from _each(loop, branch, inside, (*conditions, (op.operands[0], truth)))
 
 
 def _may_conflict(one: Access, other: Access) -> bool:
@@ -222,9 +206,34 @@ class _Meeting:
         self._roots: dict[Node | None, tuple[Node | None, int]] = {None: (None, 0)}
         self._ranges: dict[Node, tuple[int, int] | None] = {}
 
+    @property
+    def is_decisive(self) -> bool:
+        """Whether equations say all there is to say: nothing is conditional, and there is one for each index."""
+        one, other = self._pair
+        if one.conditions or other.conditions:
+            return False
+        return all(self._run(access, who) for access, who in ((one, "one"), (other, "other"))) and not any(
+            self._form(index, who) is None
+            for access, who in ((one, "one"), (other, "other"))
+            for index in access.indices
+        )
+
+    def may_be(self) -> bool:
+        """Whether equations leave it open that two iterations access the same element."""
+        one, other = self._pair
+        self._run(one, "one")
+        self._run(other, "other")
+        for a, b in zip(one.indices, other.indices, strict=True):
+            left, right = self._form(a, "one"), self._form(b, "other")
+            if left is not None and right is not None and not self._equal(*left, *right):
+                return False
+        return True
+
     def is_certain(self) -> bool:
         """Whether there are two different iterations that access the same element, for certain."""
         one, other = self._pair
+        if one.conditions or other.conditions:
+            return False
         if not (self._run(one, "one") and self._run(other, "other")):
             return False
         for a, b in zip(one.indices, other.indices, strict=True):
@@ -234,7 +243,8 @@ class _Meeting:
         classes = self._classes()
         return classes is not None and self._differ(classes)
 
-    def _known(self, value: Value) -> int | None:
+    def known(self, value: Value) -> int | None:
+        """What an integer is, if it is known."""
         base, plus = self._order.offset(value)
         if base is None:
             return plus
@@ -244,7 +254,7 @@ class _Meeting:
     def _run(self, access: Access, who: str) -> bool:
         """Note the ranges of the loops around an access; False if they are not known."""
         for index, lo, hi in access.ranges:
-            first, end = self._known(lo), self._known(hi)
+            first, end = self.known(lo), self.known(hi)
             if first is not None and end is not None:
                 self._ranges[who, index] = first, end - 1
             elif self._number is None:
@@ -256,7 +266,7 @@ class _Meeting:
 
     def _form(self, value: Value, who: str) -> tuple[Node | None, int] | None:
         """An index as a variable plus a number; the variable None is 0. None if it is neither."""
-        number = self._known(value)
+        number = self.known(value)
         if number is not None:
             return None, number
         base, plus = self._order.offset(value)
