@@ -27,7 +27,7 @@ from ...errors import AdstackDataAccessError
 from ...ir.ops import ATOMIC, FOR, IF, LOAD, PARALLEL_FOR, PLACE_ACCESSES, STORE
 from ...ir.structure import Kernel, Op, Region, Value
 from .activity import Activity
-from .witnesses import Access, Number, is_decided, met
+from .witnesses import Access, Number, decided_by, met
 
 __all__ = ["DISTINCT", "Number", "Races"]
 
@@ -42,6 +42,10 @@ Node = tuple[str, Value]
 """A value, and whose it is: that of the iteration that makes the first access, of the other, or of both."""
 
 
+_MOST_EVALUATED: Final = 64
+"""Pairs of accesses of a kernel that are evaluated: of more, the others are not proven."""
+_MOST_MET: Final = 1024
+"""For how many pairs and integers of a launch it is remembered whether they meet."""
 _WORDS: Final = {STORE: "stores to", LOAD: "reads", ATOMIC: "updates"}
 
 
@@ -63,6 +67,9 @@ class Races:
     ) -> None:
         self._kernel, self._names, self._aliases = kernel, names, aliases
         self._order = analyses.get(Order, kernel.body)
+        self._left = _MOST_EVALUATED
+        self._decided: dict[Access, frozenset[Value] | None] = {}
+        self._met: dict[tuple[Pair, tuple[int | None, ...]], bool] = {}
         loops = [op for op in kernel.body.ops if op.opdef is PARALLEL_FOR]
         self.pairs = [pair for loop in loops for pair in self._pairs(loop)]
 
@@ -83,15 +90,33 @@ class Races:
         meeting = _Meeting(self._order, pair, number)
         if meeting.is_certain():
             return True
-        decided = not meeting.is_decisive and all(is_decided(access, self._kernel.params) for access in pair)
-        return decided and met(*pair, meeting.known)
+        deciding = None if meeting.is_decisive else self._deciding(pair)
+        if deciding is None:
+            return False
+        key = pair, tuple(map(meeting.known, deciding))
+        if key not in self._met:
+            if len(self._met) == _MOST_MET:
+                self._met.clear()
+            self._met[key] = met(*pair, meeting.known)
+        return self._met[key]
 
     def _is_possible(self, pair: Pair) -> bool:
         """Whether there may be a launch in which this is a race for certain."""
         meeting = _Meeting(self._order, pair, None)
         if meeting.is_decisive:
             return meeting.is_certain()
-        return meeting.may_be() and all(is_decided(access, self._kernel.params) for access in pair)
+        if not self._left or self._deciding(pair) is None or not meeting.may_be():
+            return False
+        self._left -= 1
+        return True
+
+    def _deciding(self, pair: Pair) -> list[Value] | None:
+        """The integers of a launch that decide where two accesses are; None if something else does, too."""
+        for access in pair:
+            if access not in self._decided:
+                self._decided[access] = decided_by(access, self._kernel.params)
+        sets = [self._decided[access] for access in pair]
+        return None if None in sets else list(frozenset().union(*(one for one in sets if one)))
 
     def _error(self, one: Access, other: Access) -> AdstackDataAccessError:
         place = one.place
@@ -114,7 +139,9 @@ class Races:
         """Accesses of one memory that are a race if two iterations make them at one element, as they may."""
         memories: dict[str, list[Access]] = {}
         for access in _each(loop, loop.regions[0], ()):
-            if access.place.name in self._names:
+            if access.place.name in self._names and (
+                not access.conditions or self._deciding((access, access)) is not None
+            ):
                 memories.setdefault(self._memory(access), []).append(access)
         for accesses in memories.values():
             for one, other in self._near(accesses):

@@ -19,13 +19,13 @@ from ...ir.ops import SHAPE
 from ...ir.scalar_ops import CONST
 from ...ir.structure import Op, Place, Value
 
-__all__ = ["MOST", "Access", "Number", "is_decided", "met"]
+__all__ = ["MOST", "Access", "Number", "decided_by", "met"]
 
 Array = npt.NDArray[Any]
 Number = Callable[[Value], "int | None"]
 """What an integer of the kernel is known to be, each time that it is computed."""
 
-MOST: Final = 4096
+MOST: Final = 1024
 """Iterations that are looked at, of the loops around an access together."""
 _PARTS: Final = 3
 """Of a longer loop the first, the middle and the last iterations are looked at: what is far apart meets there, too."""
@@ -67,19 +67,27 @@ class Access:
             yield loop.regions[0].args[0], loop.operands[0], loop.operands[1]
 
 
-def is_decided(access: Access, params: Collection[Value]) -> bool:
-    """Whether the integers of a launch, of which some are the parameters, decide what each iteration accesses."""
-    decided = dict.fromkeys((*params, *(index for index, _, _ in access.ranges)), True)
+def decided_by(access: Access, params: Collection[Value]) -> frozenset[Value] | None:
+    """The integers of a launch that decide what each iteration accesses; None if something else does, too.
 
-    def check(value: Value) -> bool:
-        if value not in decided:
-            op = value.op
-            decided[value] = op is not None and (
-                op.opdef in (CONST, SHAPE) or (_is_scalar(op) and all(map(check, op.operands)))
-            )
-        return decided[value]
-
-    return all(map(check, (*access.indices, *(value for value, _ in access.conditions))))
+    They are parameters, extents, and the bounds of loops.
+    """
+    loops = {index for index, _, _ in access.ranges}
+    deciding = {bound for _, *bounds in access.ranges for bound in bounds}
+    seen = set(loops)
+    waiting = [*access.indices, *(value for value, _ in access.conditions)]
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value in params or (value.op is not None and value.op.opdef is SHAPE):
+            deciding.add(value)
+        elif value.op is None or not (value.op.opdef is CONST or _is_scalar(value.op)):
+            return None
+        else:
+            waiting += value.op.operands
+    return frozenset(deciding)
 
 
 def _is_scalar(op: Op | None) -> bool:
@@ -92,13 +100,22 @@ def met(one: Access, other: Access, number: Number) -> bool:
     if first is None or second is None or not len(first[0]) or not len(second[0]):
         return False
     many = len(first[0])
-    _, numbers = np.unique(np.concatenate([first[0], second[0]]), axis=0, return_inverse=True)
-    elements, places = np.unique(np.concatenate([first[1], second[1]]), axis=0, return_inverse=True)
-    numbers, places = numbers.reshape(-1), places.reshape(-1)
+    _, numbers = np.unique(_numbered(np.concatenate([first[0], second[0]])), return_inverse=True)
+    elements, places = np.unique(_numbered(np.concatenate([first[1], second[1]])), return_inverse=True)
     ends = [_ends(numbers[part], places[part], len(elements)) for part in (slice(many), slice(many, None))]
     (least, greatest), (low, high) = ends
     both = (greatest >= 0) & (high >= 0)
     return bool(np.any(both & ((least != high) | (greatest != low))))
+
+
+def _numbered(rows: Array) -> Array:
+    """A number for each row, the same for the same rows."""
+    numbers = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        values, ranks = np.unique(column, return_inverse=True)
+        numbers = numbers * len(values) + ranks
+        numbers = np.unique(numbers, return_inverse=True)[1]  # below the number of rows, whatever the product is
+    return numbers
 
 
 def _ends(numbers: Array, places: Array, count: int) -> tuple[Array, Array]:
