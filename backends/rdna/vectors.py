@@ -150,7 +150,7 @@ VECTORS: Final = """
 600 V_OR3_B32 u32 u32 u32 u32 : a | b | c
 798 V_BCNT_U32_B32 u32 u32 u32 : __builtin_popcount(a) + b
 797 V_BFM_B32 u32 u32 u32 : ((1u << (a & 31)) - 1) << (b & 31)
-799 V_MBCNT_LO_U32_B32 u32 u32 u32 : __builtin_popcount(a & ((1u << l) - 1)) + b
+799 V_MBCNT_LO_U32_B32 u32 u32 u32 : __builtin_popcount(a & (l < 32 ? (1u << l) - 1 : ~0u)) + b
 596 V_DIV_FIXUP_F16 f16 f16 f16 f16 : fixed_half(a, b, c)
 551 V_DIV_FIXUP_F32 f32 f32 f32 f32 : fixed(a, b, c)
 552 V_DIV_FIXUP_F64 f64 f64 f64 f64 : fixed(a, b, c)
