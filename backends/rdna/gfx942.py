@@ -112,7 +112,7 @@ BASES: Final = {
 """Where the numbers of the comparisons of a type begin. Those into the mask of active threads are left out."""
 CLASSES: Final = {"f16": 0x14, "f32": 0x10, "f64": 0x12}
 """The numbers of V_CMP_CLASS."""
-BY_HAND: Final = (
+BY_HAND: Final[tuple[tuple[str, int, str, str, tuple[str, ...], str], ...]] = (
     ("VOP1", 2, "V_READFIRSTLANE_B32", "u32", ("u32",), "read_first_lane"),
     ("VOP3", 649, "V_READLANE_B32", "u32", ("u32", "u32"), "read_lane"),
     ("VOP3", 650, "V_WRITELANE_B32", "u32", ("u32", "u32"), "write_lane"),

@@ -18,6 +18,8 @@ from .vectors import VECTORS
 
 __all__ = ["Instruction", "instructions", "source"]
 
+_Row: TypeAlias = "tuple[str, int, str, str, tuple[str, ...], str]"
+"""Format, number, name, types, meaning."""
 BYTES: Final = {
     "b16": 2,
     "u16": 2,
@@ -62,7 +64,7 @@ _BASES: Final = {
 }
 """Where the numbers of the comparisons of a type begin on gfx1100."""
 _CLASSES: Final = {"f16": 125, "f32": 126, "f64": 127}
-_BY_HAND: Final = (
+_BY_HAND: Final[tuple[_Row, ...]] = (
     ("VOP1", 2, "V_READFIRSTLANE_B32", "u32", ("u32",), "read_first_lane"),
     ("VOP1", 66, "V_MOVRELD_B32", "u32", ("u32",), "move_to"),
     ("VOP1", 67, "V_MOVRELS_B32", "u32", ("u32",), "move_from"),
@@ -79,8 +81,6 @@ _BY_HAND: Final = (
     ("FLAT", 2, "GLOBAL", "-", ("u64", "u32", "u64"), "access_global"),
 )
 """Those of gfx1100 that `core` has a function for: format, number, name, types, function."""
-_Row: TypeAlias = tuple[str, int, str, str, tuple[str, ...], str]
-"""Format, number, name, types, meaning."""
 
 
 @dataclass(frozen=True)
