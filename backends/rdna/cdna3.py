@@ -61,17 +61,16 @@ class Cdna3(Encodings):
 
     def _selected(self, at: int, row: Instruction, out: dict[str, int]) -> dict[str, int]:
         word, parts = self.words[at + 1], 0
-        signs = {"abs": 0, "neg": 0}
+        out |= {"size": 2, "clamp": word >> 13 & 1, "omod": word >> 14 & 3}
+        out |= {name: word >> bit & 1 | (word >> bit + 8 & 1) << 1 for name, bit in (("neg", 20), ("abs", 21))}
         for k, ty in enumerate(row.operands[:2]):
             bits = word >> (16 + 8 * k)
             which, extends, scalar = bits & 7, bits >> 3 & 1, bits >> 7 & 1
-            signs = {name: signs[name] | (bits >> bit & 1) << k for name, bit in (("neg", 4), ("abs", 5))}
             number = word & 255 if k == 0 else out["b"] - VECTOR
             out["ab"[k]] = self.code(at, number) if scalar else VECTOR + number
             if which == 7 or (ty in ("f32", "f64", "u64", "i64") and (which, extends) != (6, 0)):
                 raise self.unknown(at, f"({row.name} of a part of an operand)")
             parts |= 0 if (which, extends) == (6, 0) else (128 | extends << 3 | which) << 8 * k
-        out |= {**signs, "size": 2, "clamp": word >> 13 & 1, "omod": word >> 14 & 3}
         if row.format == "VOPC":
             out |= {"clamp": 0, "omod": 0}
             out["sdst"] = self.code(at, word >> 8 & 127) if word >> 15 & 1 else VCC

@@ -208,8 +208,9 @@ class Encodings(ABC):
         )
         halves |= 8 if row.result in HALVES else 0
         is_float = row.result.startswith("f")
+        clamps = is_float or "rec.clamp" in row.body
         strange = (out.get("abs", 0) | out["neg"]) & ~signs or out.get("opsel", 0) & ~(self.halves(row) and halves)
-        if strange or ((out["omod"] or out["clamp"]) and not is_float):
+        if strange or (out["omod"] and not is_float) or (out["clamp"] and not clamps):
             raise self.unknown(at, f"({row.name} with modifiers that its types do not have)")
 
 

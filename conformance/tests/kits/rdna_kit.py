@@ -22,8 +22,8 @@ from adstack.backends.shared.clang import compiler
 Array = npt.NDArray[Any]
 EACH = pytest.mark.parametrize("processor", PROCESSORS)
 _WORDS = {
-    32: {"{vcc}": "vcc_lo", "{exec}": "exec_lo", "{mask}": "s40", "{b}": "b32"},
-    64: {"{vcc}": "vcc", "{exec}": "exec", "{mask}": "s[40:41]", "{b}": "b64"},
+    32: {"{vcc}": "vcc_lo", "{exec}": "exec_lo", "{mask}": "s40", "{b}": "b32", "{nc}": "nc_"},
+    64: {"{vcc}": "vcc", "{exec}": "exec", "{mask}": "s[40:41]", "{b}": "b64", "{nc}": ""},
 }
 """By threads of a wave: registers that have a bit of each, and the type of those in names of instructions."""
 _LLVM = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
@@ -52,7 +52,7 @@ class One:
 
     Attributes:
         text: in assembly; "$0" is the result, and others follow. "{vcc}", "{exec}" and "{mask}" are registers with a
-            bit of each thread of a wave, "{b}" their type.
+            bit of each thread of a wave, "{b}" their type; "{nc}" is in names of sums of integers.
         result: numpy's type of it, if there is one.
         operands: types of the operands.
         flags: numpy's type of a second result, if there is one.

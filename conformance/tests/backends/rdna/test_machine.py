@@ -64,6 +64,10 @@ KERNELS = {
     "fmaak": One("v_fmaak_f32 $0, $1, $2, 0x40490fdb", f32, [f32] * 2),
     "modified": One("v_add_f32_e64 $0, -|$1|, $2 mul:2", f32, [f32] * 2),
     "clamped": One("v_mul_f32_e64 $0, $1, $2 clamp", f32, [f32] * 2),
+    **{
+        f"clamped-{name}": One(f"v_{name}_{{nc}}u32 $0, $1, $2 clamp", u32, [u32] * 2)
+        for name in ("add", "sub", "subrev")
+    },
     "first-lane": One("v_readfirstlane_b32 s40, $1\\0Av_mov_b32 $0, s40", u32, [u32], clobbers=",~{s40}"),
     "lane": One("v_readlane_b32 s40, $1, 5\\0As_nop 4\\0Av_mov_b32 $0, s40", u32, [u32], clobbers=",~{s40}"),
     "write-lane": One(
@@ -133,6 +137,9 @@ def test_operands_and_results_are_modified(run):
     assert same(run("modified", a, b), 2 * (b - abs(a)))
     assert same(run("clamped", a, b), np.clip(a * b, f32(0), f32(1)) + f32(0))
     assert same(run("constants", a), a + u32(0x3E22F983).view(f32))
+    a, b = (random_of(u32, COUNT, k).astype(np.int64) for k in range(2))
+    for name, exact in (("add", a + b), ("sub", a - b), ("subrev", b - a)):
+        assert same(run(f"clamped-{name}", a.astype(u32), b.astype(u32)), np.clip(exact, 0, 0xFFFFFFFF).astype(u32))
 
 
 def test_two_instructions_at_once_read_before_they_write():
@@ -246,3 +253,39 @@ def test_waves_of_a_workgroup_wait_for_each_other(processor):
     words = np.array([out.ctypes.data, threads - 1], u64)
     Code(image).dispatch(started(kernels_of(image)["turned"].descriptor), words.ctypes.data, 1, threads)
     assert out.tolist() == [1000 * (threads - 1 - k) + k for k in range(threads)]
+
+
+OWN = """target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @own(ptr addrspace(1) %out, i32 %n, i32 %m) #0 {
+  %k = call i32 @llvm.amdgcn.workitem.id.x()
+  %array = alloca [17 x i64], align 8, addrspace(5)
+  %first = getelementptr inbounds i64, ptr addrspace(5) %array, i32 %n
+  %second = getelementptr inbounds i64, ptr addrspace(5) %array, i32 %m
+  %wide = zext i32 %k to i64
+  store i64 %wide, ptr addrspace(5) %first
+  store i64 7, ptr addrspace(5) %second
+  %v = load i64, ptr addrspace(5) %first
+  %low = trunc i64 %v to i32
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %k
+  store i32 %low, ptr addrspace(1) %at
+  ret void
+}
+attributes #0 = { "amdgpu-flat-work-group-size"="1,80" "amdgpu-waves-per-eu"="1,1" }
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+"""
+"""Threads write and read arrays of their own, which LLVM puts into their workgroup's memory, one behind another: where,
+it computes of all three extents of the workgroup, two of which are 1, as the packet of the dispatch has to say."""
+
+
+@EACH
+def test_arrays_of_threads_in_memory_of_the_workgroup_are_apart(processor):
+    image = assembled(OWN, processor)
+    (kernel,) = kernels_of(image).values()
+    assert kernel.descriptor.group_bytes >= 80 * 17 * 8
+    threads = threads_of(PROCESSORS[processor].lanes)
+    out = np.zeros(threads, u32)
+    words = np.array([out.ctypes.data, 3 | 5 << 32], u64)
+    Code(image).dispatch(started(kernel.descriptor), words.ctypes.data, 1, threads)
+    assert out.tolist() == list(range(threads))

@@ -53,8 +53,24 @@ def test_quotients_are_those_of_ieee_754(ty, skew, processor):
 @EACH
 @pytest.mark.parametrize("skew", SKEWS)
 @pytest.mark.parametrize("ty", KINDS)
+def test_quotients_by_numbers_of_which_all_digits_are_ones_are_too(ty, skew, processor):
+    kind = KINDS[ty]
+    x, y = random_of(kind, COUNT, 5), random_of(kind, COUNT, 6)
+    word = np.dtype(f"u{y.dtype.itemsize}").type
+    y = (y.view(word) | word((1 << np.finfo(kind).nmant) - 1)).view(kind)
+    x[: COUNT // 4] = (x.view(word) | word((1 << np.finfo(kind).nmant) - 1)).view(kind)[: COUNT // 4]
+    with np.errstate(all="ignore"):
+        assert same(emulated(processor, kernel("div", ty, "xy"), [x, y], skew), x / y)
+
+
+@EACH
+@pytest.mark.parametrize("skew", SKEWS)
+@pytest.mark.parametrize("ty", KINDS)
 def test_roots_are_those_of_ieee_754(ty, skew, processor):
     x = random_of(KINDS[ty], COUNT, 3)
+    word = np.dtype(f"u{x.dtype.itemsize}").type
+    ones = word((1 << np.finfo(x.dtype).nmant) - 1)
+    x[: COUNT // 4] = ((x.view(word) | ones) - (np.arange(COUNT) % 4).astype(word)).view(x.dtype)[: COUNT // 4]
     with np.errstate(all="ignore"):
         assert same(emulated(processor, kernel("sqrt", ty, "x"), [x], skew), np.sqrt(x))
 
