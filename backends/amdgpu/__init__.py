@@ -1,6 +1,6 @@
 """The amdgpu target: AMD's GPUs. Kernels become code objects, which the host can run, playing a device (`rdna`).
 
-codegen.py, threads.py     programs as modules of kernels: LLVM IR, by codegen_llvm
+codegen.py, threads.py     programs as modules of kernels: LLVM IR, by codegen_llvm; division.py has quotients
 toolchain.py, linker.py    from there to assembly, and to code objects
 layout.py                  what a code object says of its kernels
 listing.py                 assembly to read: `adstack dump --stage amdgcn`

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from adstack.backends.rdna.processors import PROCESSORS
 from adstack.backends.shared.clang import MISSING, compiler
 from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 
@@ -15,9 +16,9 @@ SUMS: Final = ("own", "uniform")
 GAPS: tuple[tuple[str, str], ...] = ()
 """(rule or case, reason) of what is not there."""
 CHOICE: Final = "ADSTACK_AMDGPU_DEVICE"
-"""The variable of the environment that says which device to use: `EMULATED`, or nothing."""
-EMULATED: Final = "gfx1100"
-"""The processor that the host plays."""
+"""The variable of the environment that says which device to use: one of `EMULATED`, or nothing."""
+EMULATED: Final = tuple(PROCESSORS)
+"""The processors that the host plays."""
 
 
 def chosen(wanted: str = "") -> str:
@@ -27,10 +28,10 @@ def chosen(wanted: str = "") -> str:
 
 def probe(wanted: str = "") -> Probe:
     """What the device `wanted`, as `chosen` names it, can do, or why there is none."""
-    if chosen(wanted) == EMULATED:
-        return probe_emulated(EMULATED)
+    if chosen(wanted) in EMULATED:
+        return probe_emulated(chosen(wanted))
     reason = "kernels are compiled for AMD's devices (adstack dump --stage amdgcn), but not launched on one yet"
-    playing = f"set {CHOICE}={EMULATED} to have the host play one, for tests"
+    playing = f"set {CHOICE}={EMULATED[0]}, or {EMULATED[1]}, to have the host play one, for tests"
     return Unavailable("amdgpu", reason, f"use arch=qd.vulkan, by AMD's driver or Mesa's; or {playing}")
 
 

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from adstack.backends.rdna.machine import Code, Start
+from adstack.backends.rdna.processors import PROCESSORS
 from adstack.backends.shared.buffers import Buffer, host_buffer
 from adstack.backends.shared.elf import Object
 from adstack.errors import InternalError
@@ -21,8 +22,8 @@ from .threads import ARENA
 
 __all__ = ["Emulator", "started"]
 
-_GROUP: Final = 40
-"""Threads of a workgroup: a wave, and a part of one."""
+_MORE: Final = 8
+"""Threads of a workgroup besides those of a wave: a part of another."""
 _EXACT: Final = 0xF0
 """Of the modes for floats: to the nearest, and subnormal numbers stay."""
 _ARENA_BYTES: Final = 256 << 20
@@ -47,13 +48,14 @@ def started(descriptor: Descriptor) -> Start:
 
 
 class Emulator:
-    """A `Driver` of `shared.immediate`."""
+    """A `Driver` of `shared.immediate`, whose `name` is that of a processor."""
 
-    name = "gfx1100"
     kind = "emulated"
-    most = 2 * _GROUP
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._group = PROCESSORS[name].lanes + _MORE
+        self.most = 2 * self._group
         self._arena: Buffer | None = None
 
     def allocate(self, size: int) -> Buffer:
@@ -74,7 +76,7 @@ class Emulator:
                 self._arena = host_buffer(_ARENA_BYTES)
             bounds = code.bytes[pipeline.arena : pipeline.arena + 16].view(np.uint64)
             bounds[:] = self._arena.address, self._arena.address + _ARENA_BYTES
-        groups = threads // _GROUP if threads % _GROUP == 0 else 1
+        groups = threads // self._group if threads % self._group == 0 else 1
         start = started(descriptor)
         code.dispatch(start, words.address, groups, threads // groups)
 

@@ -15,7 +15,6 @@ from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import Heap
 from adstack.runtime.protocol.options import Options
 
-from .capability import EMULATED
 from .codegen import Module
 from .emulator import Emulator
 from .toolchain import code_object
@@ -54,7 +53,7 @@ class Compiled(Executable):
 
 def build(driver: Emulator, heap: Heap, program: Program, options: Options, module: Module) -> Compiled:
     """Compile a module, and give the program the memory that its launches use."""
-    image = code_object(module.text, EMULATED, keep=options.offline_cache)
+    image = code_object(module.text, driver.name, keep=options.offline_cache)
     context = _context(program, module)
     layouts = Layouts(program, module.rows, heap, options.ad_stack_heap_limit)
     block = driver.allocate(-(-max(context.size, 8) // 8) * 8)

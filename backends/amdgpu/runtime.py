@@ -32,7 +32,7 @@ def open_device(device: str = "") -> AmdgpuBackend:
     probed = capability.probe(device)
     if isinstance(probed, Unavailable):
         raise BackendUnavailableError(probed.reason, do=probed.fix)
-    return AmdgpuBackend(probed, Emulator())
+    return AmdgpuBackend(probed, Emulator(probed.device))
 
 
 class AmdgpuBackend(ImmediateBackend):
@@ -50,4 +50,4 @@ class AmdgpuBackend(ImmediateBackend):
 
     def listing(self, executable: Compiled) -> dict[str, str]:
         """See `Backend.listing`: LLVM's text, and the assembly."""
-        return {"llvm": executable.text, "amdgcn": emit_program(executable.program).text}
+        return {"llvm": executable.text, "amdgcn": emit_program(executable.program, self.driver.name).text}

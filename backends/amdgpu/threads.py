@@ -10,6 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
+from adstack.backends.codegen_llvm.function.values import FunctionWriter
+from adstack.ir.types import DType
+
+from .division import quotient
 
 __all__ = ["ARENA", "MOST_THREADS", "Threads", "kernel"]
 
@@ -87,6 +91,10 @@ class Threads(Device):
     def serial(self, symbol: str) -> str:
         """A function that is inlined into its kernel."""
         return f'define internal void @"{_body(symbol)}"(ptr noalias %ctx) alwaysinline'
+
+    def divide(self, e: FunctionWriter, dtype: DType, a: str, b: str) -> str | None:
+        """Division of f32 and f64, rounded correctly for every divisor."""
+        return quotient(e, dtype, a, b)
 
     def parallel(self, symbol: str) -> str:
         """A function like `serial`: the threads of the kernel divide the iterations among themselves."""

@@ -1,4 +1,4 @@
-"""A wave of 32 threads, as C++: its registers, how operands are read and results written, memory, the loop that runs.
+"""A wave of threads, as C++: its registers, how operands are read and results written, memory, the loop that runs.
 
 Memory of the device is the host's, at the same addresses. A thread's own memory (scratch) is a block for each lane.
 """
@@ -7,26 +7,40 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["LOOP", "OPERANDS", "TYPES"]
+from .processors import MOST_THREADS, Processor
+
+__all__ = ["LOOP", "OPERANDS", "TYPES", "head"]
 
 TYPES: Final = """
 typedef signed char i8; typedef unsigned char u8; typedef short i16; typedef unsigned short u16;
 typedef int i32; typedef unsigned u32; typedef long i64; typedef unsigned long u64;
 typedef _Float16 f16; typedef float f32; typedef double f64;
-enum { LANES = 32, VCC = 106, NONE = 124, M0 = 125, EXEC = 126, LITERAL = 255, VECTOR = 256 };
-enum State { RUNS, ENDED, OUTSIDE, NO_CODE, NO_MEMORY };
-// One instruction. `of` and `more` depend on its kind; see `decoding`.
-struct Record { i32 op, size, dst, sdst, a, b, c, d, literal, offset, abs, neg, omod, clamp, opsel, of; };
+enum { VCC = 106, NONE = 124, M0 = 125, EXEC = 126, LITERAL = 255, VECTOR = 256 };
+enum State { RUNS, ENDED, OUTSIDE, NO_CODE, NO_MEMORY, NO_INDEX, WAITS };
+// One instruction. `of` depends on its kind; see `encodings`. `select`: which part of a register an operand is (SDWA),
+// in a byte for each of the first two operands and for the result: which part, what becomes of the others, whether it
+// is one.
+struct Record { i32 op, size, dst, sdst, a, b, c, d, literal, offset, abs, neg, omod, clamp, opsel, of, select; };
 struct Wave {
-    u32 s[128], v[256][LANES];
+    u32 s[128], v[REGISTERS][LANES];
     u64 pc, base, scratch, group;
-    u32 scc, state, bytes, group_bytes;
+    u32 scc, state, bytes, group_bytes, indexed;
     i32 skew;
     const Record* records;
     void stop(u32 why) { state = why; }
 };
 """
-"""In front of everything."""
+"""Behind `head`."""
+
+
+def head(processor: Processor) -> str:
+    """What differs between processors, in front of everything."""
+    numbers = {"LANES": processor.lanes, "REGISTERS": processor.registers, "SELECTS": int(processor.selects)}
+    numbers["MOST_THREADS"] = MOST_THREADS
+    shown = ", ".join(f"{name} = {number}" for name, number in numbers.items())
+    bits = "unsigned" if processor.lanes == 32 else "unsigned long"
+    return f"enum {{ {shown} }};\n// One of each thread of a wave.\ntypedef {bits} Bits;"
+
 
 OPERANDS: Final = """
 inline u64 constant(u32 code, u32 size) {
@@ -60,21 +74,35 @@ template <> inline f64 narrowed<f64>(u64 raw) { return as<f64>(raw); }
 template <class T> inline T value(const Wave& w, const Record& rec, u32 code) {
     return narrowed<T>(scalar<T>(w, rec, code));
 }
+// The bits of all threads, in one register or two.
+inline Bits bits_of(const Wave& w, u32 code) {
+    return LANES == 64 ? Bits(w.s[code] | u64(w.s[code + 1]) << 32) : Bits(w.s[code]);
+}
+// One more than the number of the last active thread.
+inline u32 last(const Wave& w) {
+    const u64 exec = bits_of(w, EXEC);
+    return exec ? 64 - __builtin_clzl(exec) : 0;
+}
 // An operand of vector instructions, with its sign changed, or taken away, where a record says so.
 template <class T> struct Source {
     u32 words[2];
     const u32 *low, *high;
-    u32 stride, shift;
+    u32 stride, shift, width;
+    bool extends;
     u64 keep, flip;
     Source(const Wave& w, const Record& rec, u32 code, u32 k) {
         const u64 sign = 1ul << (8 * sizeof(T) - 1);
         shift = sizeof(T) == 2 && rec.opsel >> k & 1 ? 16 : 0;
+        const u32 part = SELECTS && k < 2 ? rec.select >> 8 * k & 255 : 0;
+        width = part == 0 ? 0 : (part & 7) < 4 ? 8 : (part & 7) < 6 ? 16 : 32;
+        extends = part >> 3 & 1;
+        if (width) shift = width == 8 ? 8 * (part & 7) : width == 16 ? 16 * (part & 1) : 0;
         keep = rec.abs >> k & 1 ? ~sign : ~0ul;
         flip = rec.neg >> k & 1 ? sign : 0;
         stride = code >= VECTOR;
         if (stride) {
             low = w.v[code - VECTOR];
-            high = w.v[(code - VECTOR + 1) & 255];
+            high = w.v[(code - VECTOR + 1) & (REGISTERS - 1)];
         } else {
             const u64 raw = scalar<T>(w, rec, code);
             words[0] = u32(raw);
@@ -85,14 +113,18 @@ template <class T> struct Source {
     }
     T operator[](u32 lane) const {
         u64 raw = low[lane * stride] >> shift;
+        if (SELECTS && width) {
+            const u32 rest = 32 - width, x = u32(raw) << rest;
+            raw = extends ? u32(i32(x) >> rest) : x >> rest;
+        }
         if (sizeof(T) == 8) raw |= u64(high[lane * stride]) << 32;
         return narrowed<T>((raw & keep) ^ flip);
     }
 };
 // A bit of each lane, in a scalar register.
 struct Mask {
-    u32 all;
-    Mask(const Wave& w, const Record& rec, u32 code, u32) : all(u32(scalar<u32>(w, rec, code))) {}
+    Bits all;
+    Mask(const Wave& w, const Record& rec, u32 code, u32) : all(Bits(scalar<Bits>(w, rec, code))) {}
     bool operator[](u32 lane) const { return all >> lane & 1; }
 };
 template <class T> inline u64 raw(T x) { return u64(x); }
@@ -114,13 +146,23 @@ inline void set_scalar(Wave& w, u32 at, u64 x, u32 size) {
     w.s[at] = u32(x);
     if (size == 8) w.s[at + 1] = u32(x >> 32);
 }
-inline void set_vector(Wave& w, const Record& rec, const u64* out, u32 size) {
-    u32 *low = w.v[rec.dst], *high = w.v[(rec.dst + 1) & 255];
-    const u32 exec = w.s[EXEC], shift = rec.opsel & 8 ? 16 : 0;
-    for (u32 l = 0; l < LANES; ++l) {
+// A part of a register is written, and the others become 0, or stay.
+inline u32 placed(u32 old, u32 x, u32 part) {
+    const u32 width = (part & 7) < 4 ? 8 : 16, at = (part & 7) < 4 ? 8 * (part & 7) : 16 * (part & 1);
+    const u32 mask = ((1u << width) - 1) << at;
+    return (part & 16 ? old & ~mask : 0) | (x << at & mask);
+}
+// Results of 16 bits leave the other half of a register as it is, or, where that `zeroes`, set the upper half to 0.
+inline void set_vector(Wave& w, const Record& rec, const u64* out, u32 size, bool zeroes = false) {
+    u32 *low = w.v[rec.dst], *high = w.v[(rec.dst + 1) & (REGISTERS - 1)];
+    const u32 shift = rec.opsel & 8 ? 16 : 0, part = SELECTS ? rec.select >> 16 & 255 : 0;
+    const Bits exec = bits_of(w, EXEC);
+    for (u32 l = 0, end = last(w); l < end; ++l) {
         if (!(exec >> l & 1)) continue;
-        if (size == 2) low[l] = (low[l] & ~(0xffffu << shift)) | u32(out[l] & 0xffff) << shift;
-        else low[l] = u32(out[l]);
+        const u32 x = size == 2 ? u32(out[l] & 0xffff) : u32(out[l]);
+        if (part) low[l] = placed(low[l], x, part);
+        else if (size == 2 && !zeroes) low[l] = (low[l] & ~(0xffffu << shift)) | x << shift;
+        else low[l] = x;
         if (size == 8) high[l] = u32(out[l] >> 32);
     }
 }
@@ -128,47 +170,60 @@ inline void set_vector(Wave& w, const Record& rec, const u64* out, u32 size) {
 """Behind `arithmetic`."""
 
 LOOP: Final = """
-struct Kind { void (*run)(Wave&, const Record&, u64*, u32&); u32 size; bool flags; };
+enum Indexed { NEVER, BY_INDEX, BY_INDEX_NOT };
+struct Kind { void (*run)(Wave&, const Record&, u64*, Bits&); u32 size; bool flags, zeroes; u32 indexed; };
 extern const Kind KINDS[];
 // What a vector instruction writes: `size` bytes of each lane, or, where that is 0, a bit of each.
 inline void step(Wave& w, const Record& rec) {
     const Kind& kind = KINDS[rec.op];
     u64 out[LANES];
-    u32 flags = 0;
+    Bits flags = 0;
     kind.run(w, rec, out, flags);
-    if (kind.size) set_vector(w, rec, out, kind.size);
-    if (kind.flags) set_scalar(w, rec.sdst, flags & w.s[EXEC], 4);
+    if (kind.size) set_vector(w, rec, out, kind.size, kind.zeroes);
+    if (kind.flags) set_scalar(w, rec.sdst, flags & bits_of(w, EXEC), sizeof flags);
+}
+// The same where M0 is added to the numbers of registers: which of them, it says too. Moves alone are made so.
+inline void step_indexed(Wave& w, const Record& rec) {
+    const u32 how = KINDS[rec.op].indexed, by = w.s[M0] & 255;
+    if (how == NEVER) return step(w, rec);
+    if (how == BY_INDEX_NOT) return w.stop(NO_INDEX);
+    Record moved = rec;
+    if (w.s[M0] >> 12 & 1 && rec.a >= VECTOR) moved.a += by;
+    if (w.s[M0] >> 15 & 1) moved.dst += by;
+    if (moved.a >= VECTOR + REGISTERS || moved.dst >= REGISTERS) return w.stop(NO_INDEX);
+    step(w, moved);
 }
 // Two at once: both read before either writes. They stand behind the code's records, where `dst` and `sdst` say.
-static void dual(Wave& w, const Record& rec, u64*, u32&) {
+static void dual(Wave& w, const Record& rec, u64*, Bits&) {
     const Record &x = w.records[rec.dst], &y = w.records[rec.sdst];
     u64 first[LANES], second[LANES];
-    u32 none;
+    Bits none;
     KINDS[x.op].run(w, x, first, none);
     KINDS[y.op].run(w, y, second, none);
     set_vector(w, x, first, 4);
     set_vector(w, y, second, 4);
 }
-static void read_first_lane(Wave& w, const Record& rec, u64*, u32&) {
-    const u32 lane = w.s[EXEC] ? __builtin_ctz(w.s[EXEC]) : 0;
+static void read_first_lane(Wave& w, const Record& rec, u64*, Bits&) {
+    const u64 exec = bits_of(w, EXEC);
+    const u32 lane = exec ? __builtin_ctzl(exec) : 0;
     set_scalar(w, rec.dst, Source<u32>(w, rec, rec.a, 0)[lane], 4);
 }
-static void read_lane(Wave& w, const Record& rec, u64*, u32&) {
-    set_scalar(w, rec.dst, Source<u32>(w, rec, rec.a, 0)[value<u32>(w, rec, rec.b) & 31], 4);
+static void read_lane(Wave& w, const Record& rec, u64*, Bits&) {
+    set_scalar(w, rec.dst, Source<u32>(w, rec, rec.a, 0)[value<u32>(w, rec, rec.b) & (LANES - 1)], 4);
 }
-static void write_lane(Wave& w, const Record& rec, u64*, u32&) {
-    w.v[rec.dst][value<u32>(w, rec, rec.b) & 31] = value<u32>(w, rec, rec.a);
+static void write_lane(Wave& w, const Record& rec, u64*, Bits&) {
+    w.v[rec.dst][value<u32>(w, rec, rec.b) & (LANES - 1)] = value<u32>(w, rec, rec.a);
 }
-static void move_from(Wave& w, const Record& rec, u64* out, u32&) {
+static void move_from(Wave& w, const Record& rec, u64* out, Bits&) {
     const Source<u32> a(w, rec, VECTOR + ((rec.a - VECTOR + w.s[M0]) & 255), 0);
-    for (u32 l = 0; l < LANES; ++l) out[l] = a[l];
+    for (u32 l = 0, end = last(w); l < end; ++l) out[l] = a[l];
     set_vector(w, rec, out, 4);
 }
-static void move_to(Wave& w, const Record& rec, u64* out, u32&) {
+static void move_to(Wave& w, const Record& rec, u64* out, Bits&) {
     const Source<u32> a(w, rec, rec.a, 0);
     Record there = rec;
     there.dst = (rec.dst + w.s[M0]) & 255;
-    for (u32 l = 0; l < LANES; ++l) out[l] = a[l];
+    for (u32 l = 0, end = last(w); l < end; ++l) out[l] = a[l];
     set_vector(w, there, out, 4);
 }
 // Operands are f32, or a half of a register: `of` says which are, `opsel` which half.
@@ -179,126 +234,49 @@ inline f32 mix(const Wave& w, const Record& rec, u32 l) {
     const f32 a = mixed(w, rec, rec.a, 0, l), b = mixed(w, rec, rec.b, 1, l), c = mixed(w, rec, rec.c, 2, l);
     return __builtin_fmaf(a, b, c);
 }
-static void fma_mix(Wave& w, const Record& rec, u64* out, u32&) {
-    for (u32 l = 0; l < LANES; ++l) out[l] = raw(modified(rec, mix(w, rec, l)));
+static void fma_mix(Wave& w, const Record& rec, u64* out, Bits&) {
+    for (u32 l = 0, end = last(w); l < end; ++l) out[l] = raw(modified(rec, mix(w, rec, l)));
     set_vector(w, rec, out, 4);
 }
-static void fma_mix_half(Wave& w, const Record& rec, u64* out, u32&) {
-    for (u32 l = 0; l < LANES; ++l) out[l] = raw(modified(rec, f16(mix(w, rec, l))));
+static void fma_mix_half(Wave& w, const Record& rec, u64* out, Bits&) {
+    for (u32 l = 0, end = last(w); l < end; ++l) out[l] = raw(modified(rec, f16(mix(w, rec, l))));
     set_vector(w, rec, out, 2);
 }
-static void load_scalars(Wave& w, const Record& rec, u64*, u32&) {
+// Two results of f32, of operands that are pairs of registers: `opsel` says which of a pair the lower result is of,
+// `of` the upper one, and `neg` and `abs` whether signs change in these.
+inline f32 one_of(const Wave& w, const Record& rec, u32 code, u32 k, u32 lane, bool upper) {
+    const u64 pair = code < VECTOR ? scalar<u64>(w, rec, code)
+        : w.v[code - VECTOR][lane] | u64(w.v[(code - VECTOR + 1) & (REGISTERS - 1)][lane]) << 32;
+    const u32 which = (upper ? rec.of : rec.opsel) >> k & 1, minus = (upper ? rec.abs : rec.neg) >> k & 1;
+    return as<f32>(u32(pair >> 32 * which) ^ minus << 31);
+}
+inline f32 fma_of(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+inline f32 product_of(f32 a, f32 b, f32) { return a * b; }
+inline f32 sum_of(f32 a, f32 b, f32) { return a + b; }
+template <f32 (*f)(f32, f32, f32), u32 count> static void packed(Wave& w, const Record& rec, u64* out, Bits&) {
+    for (u32 l = 0, end = last(w); l < end; ++l) {
+        u32 results[2];
+        for (u32 k = 0; k < 2; ++k) {
+            const f32 a = one_of(w, rec, rec.a, 0, l, k), b = one_of(w, rec, rec.b, 1, l, k);
+            results[k] = bits(f(a, b, count == 3 ? one_of(w, rec, rec.c, 2, l, k) : 0));
+        }
+        out[l] = results[0] | u64(results[1]) << 32;
+    }
+    set_vector(w, rec, out, 8);
+}
+// The lower result is of the first operand, the upper one of the second.
+static void packed_move(Wave& w, const Record& rec, u64* out, Bits&) {
+    for (u32 l = 0, end = last(w); l < end; ++l) {
+        const u32 low = bits(one_of(w, rec, rec.a, 0, l, false)), high = bits(one_of(w, rec, rec.b, 1, l, false));
+        out[l] = low | u64(high) << 32;
+    }
+    set_vector(w, rec, out, 8);
+}
+static void load_scalars(Wave& w, const Record& rec, u64*, Bits&) {
     const u64 at = scalar<u64>(w, rec, rec.a) + i64(rec.offset) + value<u32>(w, rec, rec.b);
     u32 words[16];
     __builtin_memcpy(words, (const void*)at, 64 < 4 * rec.of ? 64 : 4 * rec.of);
     for (i32 k = 0; k < rec.of; ++k) w.s[rec.dst + k] = words[k];
 }
-
-enum Access { LOAD, STORE, SWAP, CMPSWAP, ADD, SUB, MIN_I, MIN_U, MAX_I, MAX_U, AND, OR, XOR };
-template <class U, class I> inline U updated(u32 how, U old, U data, U expected) {
-    switch (how) {
-    case SWAP: return data;
-    case CMPSWAP: return old == expected ? data : old;
-    case ADD: return old + data;
-    case SUB: return old - data;
-    case MIN_I: return I(data) < I(old) ? data : old;
-    case MIN_U: return data < old ? data : old;
-    case MAX_I: return I(data) > I(old) ? data : old;
-    case MAX_U: return data > old ? data : old;
-    case AND: return old & data;
-    case OR: return old | data;
-    default: return old ^ data;
-    }
-}
-template <class U, class I> inline void update(Wave& w, const Record& rec, u32 lane, void* at) {
-    u32 words[4];
-    for (u32 k = 0; k < sizeof(U) / 2; ++k) words[k] = w.v[(rec.b - VECTOR + k) & 255][lane];
-    U old, data, expected;
-    __builtin_memcpy(&old, at, sizeof(U));
-    __builtin_memcpy(&data, words, sizeof(U));
-    __builtin_memcpy(&expected, words + sizeof(U) / 4, sizeof(U));
-    data = updated<U, I>(rec.of & 15, old, data, expected);
-    __builtin_memcpy(at, &data, sizeof(U));
-    if (!(rec.of >> 16 & 1)) return;
-    __builtin_memcpy(words, &old, sizeof(U));
-    for (u32 k = 0; k < sizeof(U) / 4; ++k) w.v[rec.dst + k][lane] = words[k];
-}
-// `of`: what is done, in 4 bits; then bytes, in 8; whether signed; half a register, and which; whether the old value is
-// asked for.
-inline void access(Wave& w, const Record& rec, u32 lane, void* at) {
-    const u32 size = rec.of >> 4 & 255, how = rec.of & 15;
-    const bool sign = rec.of >> 12 & 1, half = rec.of >> 13 & 1, upper = rec.of >> 14 & 1;
-    if (how >= SWAP) return size == 8 ? update<u64, i64>(w, rec, lane, at) : update<u32, i32>(w, rec, lane, at);
-    u32* regs = &w.v[how == LOAD ? rec.dst : rec.b - VECTOR][lane];
-    if (size >= 4) {
-        for (u32 k = 0; k < size / 4; ++k) {
-            if (how == LOAD) __builtin_memcpy(regs + LANES * k, (u8*)at + 4 * k, 4);
-            else __builtin_memcpy((u8*)at + 4 * k, regs + LANES * k, 4);
-        }
-        return;
-    }
-    if (how == STORE) {
-        const u32 x = *regs >> (upper ? 16 : 0);
-        if (size == 1) *(u8*)at = u8(x);
-        else __builtin_memcpy(at, &x, 2);
-        return;
-    }
-    u16 two = *(u8*)at;
-    if (size == 2) __builtin_memcpy(&two, at, 2);
-    const u32 x = !sign ? two : size == 2 ? u32(i32(i16(two))) : u32(i32(i8(two)));
-    if (!half) *regs = x;
-    else *regs = upper ? (*regs & 0xffff) | x << 16 : (*regs & 0xffff0000) | (x & 0xffff);
-}
-inline void* own(Wave& w, u32 lane, u32 at, u32 size) {
-    if (at > w.bytes || w.bytes - at < size) {
-        w.stop(NO_MEMORY);
-        return (void*)w.scratch;
-    }
-    return (void*)(w.scratch + u64(lane) * w.bytes + at);
-}
-inline void* shared(Wave& w, u32 at, u32 size) {
-    if (at > w.group_bytes || w.group_bytes - at < size) {
-        w.stop(NO_MEMORY);
-        return (void*)w.scratch;
-    }
-    return (void*)(w.group + at);
-}
-static void access_global(Wave& w, const Record& rec, u64*, u32&) {
-    const u64 base = scalar<u64>(w, rec, rec.c) + i64(rec.offset);
-    const Source<u64> wide(w, rec, rec.a, 0);
-    const Source<u32> index(w, rec, rec.a, 0);
-    for (u32 l = 0; l < LANES; ++l)
-        if (w.s[EXEC] >> l & 1) access(w, rec, l, (void*)(base + (rec.c == NONE ? wide[l] : index[l])));
-}
-static void access_flat(Wave& w, const Record& rec, u64*, u32&) {
-    const Source<u64> addresses(w, rec, rec.a, 0);
-    for (u32 l = 0; l < LANES; ++l) {
-        if (!(w.s[EXEC] >> l & 1)) continue;
-        const u64 at = addresses[l] + i64(rec.offset);
-        const u32 size = rec.of >> 4 & 255;
-        access(w, rec, l, at >> 32 == PRIVATE ? own(w, l, u32(at), size)
-            : at >> 32 == SHARED ? shared(w, u32(at), size) : (void*)at);
-    }
-}
-static void access_scratch(Wave& w, const Record& rec, u64*, u32&) {
-    const u32 base = value<u32>(w, rec, rec.c) + rec.offset;
-    const Source<u32> index(w, rec, rec.a, 0);
-    for (u32 l = 0; l < LANES; ++l)
-        if (w.s[EXEC] >> l & 1) access(w, rec, l, own(w, l, base + (rec.d ? index[l] : 0), rec.of >> 4 & 255));
-}
-// Where `d` is set, there are two, at distances `offset` and `literal`; registers follow each other, or are b and c.
-static void access_shared(Wave& w, const Record& rec, u64*, u32&) {
-    const u32 size = rec.of >> 4 & 255;
-    const Source<u32> base(w, rec, rec.a, 0);
-    Record other = rec;
-    other.dst += size / 4;
-    other.b = rec.c;
-    for (u32 l = 0; l < LANES; ++l) {
-        if (!(w.s[EXEC] >> l & 1)) continue;
-        const u32 at = base[l];
-        access(w, rec, l, shared(w, at + rec.offset, size));
-        if (rec.d) access(w, other, l, shared(w, at + rec.literal, size));
-    }
-}
 """
-"""Behind the instructions that `instructions` lists."""
+"""Behind `arithmetic`."""

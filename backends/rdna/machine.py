@@ -1,4 +1,4 @@
-"""Code for gfx1100 in memory, and dispatches of its kernels."""
+"""Code objects in memory, and dispatches of their kernels."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from adstack.errors import InternalError
 
 from .decoding import Decoded, decoded
 from .instructions import source
+from .processors import MOST_THREADS, Processor, processor_of
 from .running import ENTRY
 
 __all__ = ["Code", "Start", "core"]
@@ -26,6 +27,7 @@ _STATES: Final = {
     2: "went on where there is no code",
     3: "came to the end of the code",
     4: "left the memory of its threads or of its workgroup",
+    5: "indexed registers other than by a move, or that are not there",
 }
 _FLAGS: Final = (*FLAGS, "-fno-math-errno")
 
@@ -61,9 +63,9 @@ class Start:
 
 
 @cache
-def core() -> Library:
-    """The machine, as machine code of this one."""
-    return linked(host_object(source(), _FLAGS, keep=True), [ENTRY])
+def core(processor: Processor) -> Library:
+    """A processor, as machine code of this one."""
+    return linked(host_object(source(processor), _FLAGS, keep=True), [ENTRY])
 
 
 class Code:
@@ -77,22 +79,24 @@ class Code:
     """
 
     def __init__(self, image: bytes) -> None:
-        sections = [section for section in Object(image).sections if section.flags & ALLOCATED and section.size]
+        source = Object(image)
+        self.processor = processor_of(source.flags)
+        sections = [section for section in source.sections if section.flags & ALLOCATED and section.size]
         size = max(section.address + section.size for section in sections)
         self._memory = np.zeros(size + _PAGE, np.uint8)
         start = -self._memory.ctypes.data % _PAGE
         self.bytes = self._memory[start : start + size]
         self.base = self._memory.ctypes.data + start
-        source = Object(image)
         for section in sections:
             contents = source.data(section)
             self.bytes[section.address : section.address + len(contents)] = np.frombuffer(contents, np.uint8)
         code = [section for section in sections if section.flags & EXECUTABLE]
         first = min((section.address for section in code), default=0)
         self._text = self.base + first
-        self.decoded: Decoded = decoded([((one.address - first) // 4, source.data(one)) for one in code])
+        texts = [((one.address - first) // 4, source.data(one)) for one in code]
+        self.decoded: Decoded = decoded(self.processor, texts)
         self._dwords = len(self.decoded.records) - self.decoded.extra
-        self._run = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(core()[ENTRY])
+        self._run = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(core(self.processor)[ENTRY])
 
     def dispatch(self, start: Start, words: int, groups: int, threads: int, skew: int = 0) -> None:
         """Run a kernel on so many workgroups of so many threads each, one wave after another.
@@ -104,10 +108,12 @@ class Code:
             threads: of each of them.
             skew: by how much the last place of approximations is off, which results must not depend on.
         """
+        assert 0 < threads <= MOST_THREADS
         packet = np.zeros(64, np.uint8)  # of a kernel dispatch: the extents of workgroups and of all, along three axes
         packet[4:10].view(np.uint16)[:] = threads, 1, 1
         packet[12:24].view(np.uint32)[:] = groups * threads, 1, 1
-        scratch = np.full(32 * max(start.private_bytes, 16), 0xAB, np.uint8)
+        most, own = threads + -threads % self.processor.lanes, max(start.private_bytes, 16)
+        scratch = np.full(most * own, 0xAB, np.uint8)
         group = np.zeros(max(start.group_bytes, 1), np.uint8)
         dispatch = _Dispatch(
             records=self.decoded.records.ctypes.data,
@@ -117,7 +123,7 @@ class Code:
             packet=packet.ctypes.data,
             words=words,
             scratch=scratch.ctypes.data,
-            bytes=len(scratch) // 32,
+            bytes=own,
             group=group.ctypes.data,
             group_bytes=start.group_bytes,
             groups=groups,

@@ -1,4 +1,4 @@
-"""What starts waves and runs them, as C++: workgroups one after another, and their waves."""
+"""What starts waves and runs them, as C++: workgroups one after another, and their waves, in turns where they wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ENTRY", "RUN"]
 
 ENTRY: Final = "adstack_run"
 RUN: Final = """
-// What a dispatch is: see `machine.Dispatch`. `state` and `pc` are told where a wave did not come to its end.
+// What a dispatch is: see `machine.Dispatch`. `pc`: of the instruction begun last.
 struct Dispatch {
     u64 records, base, dwords, entry, packet, words, scratch, bytes, group, group_bytes, groups, threads;
     u64 properties, setup, skew;
@@ -17,7 +17,7 @@ struct Dispatch {
 // Registers hold anything when a wave starts, but for what the descriptor asks for.
 static void set_up(Wave& w, const Dispatch& d, u32 group, u32 first) {
     for (u32 k = 0; k < 128; ++k) w.s[k] = 0xbad00000 + k;
-    for (u32 k = 0; k < 256; ++k)
+    for (u32 k = 0; k < REGISTERS; ++k)
         for (u32 l = 0; l < LANES; ++l) w.v[k][l] = 0xbadbad00 + k;
     u32 at = 0;
     for (u32 k = 0; k < 7; ++k) {
@@ -31,48 +31,55 @@ static void set_up(Wave& w, const Dispatch& d, u32 group, u32 first) {
     at = d.setup >> 1 & 31;
     if (d.setup >> 7 & 1) w.s[at] = group;
     const u64 left = d.threads - first;
-    w.s[EXEC] = left >= LANES ? ~0u : (1u << left) - 1;
-    w.s[EXEC + 1] = 0;
-    w.s[VCC + 1] = 0;
+    set_scalar(w, EXEC, left >= LANES ? ~Bits(0) : (Bits(1) << left) - 1, sizeof(Bits));
+    if (LANES == 32) w.s[EXEC + 1] = w.s[VCC + 1] = 0;
     for (u32 l = 0; l < LANES; ++l) w.v[0][l] = first + l;
+    w.records = (const Record*)d.records;
+    w.base = d.base;
+    w.bytes = u32(d.bytes);
+    w.scratch = d.scratch + u64(first) * w.bytes;
+    w.group = d.group;
+    w.group_bytes = u32(d.group_bytes);
+    w.skew = i32(d.skew);
     w.pc = d.entry;
     w.state = RUNS;
+    w.indexed = false;
     w.scc = 0;
 }
-static Wave wave;
-extern "C" u64 adstack_run(Dispatch* d) {
-    Wave& w = wave;
-    w.records = (const Record*)d->records;
-    w.base = d->base;
-    w.scratch = d->scratch;
-    w.bytes = u32(d->bytes);
-    w.group = d->group;
-    w.group_bytes = u32(d->group_bytes);
-    w.skew = i32(d->skew);
-    for (u32 group = 0; group < d->groups; ++group) {
-        for (u64 k = 0; k < d->group_bytes; ++k) ((u8*)d->group)[k] = 0xcd;
-        for (u32 first = 0; first < d->threads; first += LANES) {
-            set_up(w, *d, group, first);
-            while (w.state == RUNS) {
-                const u64 at = (w.pc - w.base) / 4;
-                if (at >= d->dwords) {
-                    w.stop(OUTSIDE);
-                    break;
-                }
-                const Record& rec = w.records[at];
-                if (rec.size == 0) {
-                    w.stop(OUTSIDE);
-                    break;
-                }
-                d->pc = w.pc;
-                w.pc += 4 * u64(rec.size);
-                step(w, rec);
-            }
-            d->state = w.state;
-            if (w.state != ENDED) return w.state;
+// Until it ends, or waits for the others of its workgroup, or can't go on.
+static void run(Wave& w, Dispatch& d) {
+    while (w.state == RUNS) {
+        const u64 at = (w.pc - w.base) / 4;
+        const Record& rec = w.records[at < d.dwords ? at : 0];
+        if (at >= d.dwords || rec.size == 0) return w.stop(OUTSIDE);
+        d.pc = w.pc;
+        w.pc += 4 * u64(rec.size);
+        if (w.indexed) step_indexed(w, rec);
+        else step(w, rec);
+    }
+}
+static Wave waves[MOST_THREADS / LANES];
+// The waves of a workgroup one after another, again and again, if some wait for the others.
+static u32 run_group(Dispatch& d, u32 group) {
+    const u32 count = u32((d.threads + LANES - 1) / LANES);
+    for (u64 k = 0; k < d.group_bytes; ++k) ((u8*)d.group)[k] = 0xcd;
+    for (u32 k = 0; k < count; ++k) set_up(waves[k], d, group, k * LANES);
+    for (bool waits = true; waits;) {
+        waits = false;
+        for (u32 k = 0; k < count; ++k) {
+            run(waves[k], d);
+            if (waves[k].state == WAITS) waits = true;
+            else if (waves[k].state != ENDED) return waves[k].state;
         }
+        for (u32 k = 0; k < count; ++k)
+            if (waves[k].state == WAITS) waves[k].state = RUNS;
     }
     return ENDED;
+}
+extern "C" u64 adstack_run(Dispatch* d) {
+    d->state = ENDED;
+    for (u32 group = 0; group < d->groups && d->state == ENDED; ++group) d->state = run_group(*d, group);
+    return d->state;
 }
 """
 """The entry, which returns the state of the last wave."""

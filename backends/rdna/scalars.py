@@ -131,16 +131,17 @@ SCALARS: Final = """
   5 S_CLAUSE - : ;
   7 S_DELAY_ALU - : ;
   9 S_WAITCNT - : ;
+ 61 S_BARRIER - : w.stop(WAITS)
   8 S_WAITCNT_DEPCTR - : ;
   4 S_SET_INST_PREFETCH_DISTANCE - : ;
  54 S_SENDMSG - : ;
- 31 S_CODE_END - : w.stop(3)
- 48 S_ENDPGM - : w.stop(1)
+ 31 S_CODE_END - : w.stop(NO_CODE)
+ 48 S_ENDPGM - : w.stop(ENDED)
  32 S_BRANCH - : branch
  33 S_CBRANCH_SCC0 - : if (!scc) branch
  34 S_CBRANCH_SCC1 - : if (scc) branch
- 35 S_CBRANCH_VCCZ - : if (w.s[VCC] == 0) branch
- 36 S_CBRANCH_VCCNZ - : if (w.s[VCC] != 0) branch
+ 35 S_CBRANCH_VCCZ - : if (bits_of(w, VCC) == 0) branch
+ 36 S_CBRANCH_VCCNZ - : if (bits_of(w, VCC) != 0) branch
  37 S_CBRANCH_EXECZ - : if (exec == 0) branch
  38 S_CBRANCH_EXECNZ - : if (exec != 0) branch
 """

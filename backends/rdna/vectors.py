@@ -5,7 +5,8 @@ Numbers are those of AMD's machine-readable description of RDNA 3, meanings thos
 
 Operands are a, b, c and d, the result is r. A type of the result with + is followed by a `flag` of each thread, m is
 such an operand. An operand d is the result's register before, k a constant in the code; b16 and b32 are bits, of which
-the uppermost may be changed as a sign. l is the number of the thread in the wave.
+the uppermost may be changed as a sign. l is the number of the thread in the wave. Of integers, those results
+can be clamped whose lines ask for it, by `rec.clamp`.
 """
 
 from __future__ import annotations
@@ -96,9 +97,9 @@ VECTORS: Final = """
  32 V_ADD_CO_CI_U32 u32+ u32 u32 m : u64 t = u64(a) + b + c; r = u32(t); flag = t >> 32 != 0
  33 V_SUB_CO_CI_U32 u32+ u32 u32 m : u64 t = u64(b) + c; r = u32(a - t); flag = t > a
  34 V_SUBREV_CO_CI_U32 u32+ u32 u32 m : u64 t = u64(a) + c; r = u32(b - t); flag = t > b
- 37 V_ADD_NC_U32 u32 u32 u32 : a + b
- 38 V_SUB_NC_U32 u32 u32 u32 : a - b
- 39 V_SUBREV_NC_U32 u32 u32 u32 : b - a
+ 37 V_ADD_NC_U32 u32 u32 u32 : rec.clamp && a > ~b ? ~0u : a + b
+ 38 V_SUB_NC_U32 u32 u32 u32 : rec.clamp && b > a ? 0 : a - b
+ 39 V_SUBREV_NC_U32 u32 u32 u32 : rec.clamp && a > b ? 0 : b - a
  43 V_FMAC_F32 f32 f32 f32 d : __builtin_fmaf(a, b, c)
  44 V_FMAMK_F32 f32 f32 f32 k : __builtin_fmaf(a, c, b)
  45 V_FMAAK_F32 f32 f32 f32 k : __builtin_fmaf(a, b, c)
@@ -150,7 +151,7 @@ VECTORS: Final = """
 600 V_OR3_B32 u32 u32 u32 u32 : a | b | c
 798 V_BCNT_U32_B32 u32 u32 u32 : __builtin_popcount(a) + b
 797 V_BFM_B32 u32 u32 u32 : ((1u << (a & 31)) - 1) << (b & 31)
-799 V_MBCNT_LO_U32_B32 u32 u32 u32 : __builtin_popcount(a & ((1u << l) - 1)) + b
+799 V_MBCNT_LO_U32_B32 u32 u32 u32 : __builtin_popcount(a & (l < 32 ? (1u << l) - 1 : ~0u)) + b
 596 V_DIV_FIXUP_F16 f16 f16 f16 f16 : fixed_half(a, b, c)
 551 V_DIV_FIXUP_F32 f32 f32 f32 f32 : fixed(a, b, c)
 552 V_DIV_FIXUP_F64 f64 f64 f64 f64 : fixed(a, b, c)

@@ -1,4 +1,4 @@
-"""What the tests of the emulated processor share: one instruction, assembled by LLVM, run on many operands."""
+"""What the tests of the emulated processors share: one instruction, assembled by LLVM, run on many operands."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from adstack.backends.amdgpu.emulator import started
 from adstack.backends.amdgpu.layout import kernels_of
 from adstack.backends.amdgpu.linker import linked
 from adstack.backends.rdna.machine import Code
+from adstack.backends.rdna.processors import PROCESSORS
 from adstack.backends.shared.clang import compiler
 
 Array = npt.NDArray[Any]
-THREADS = 40
-"""Of a workgroup: a wave, and a part of one."""
+EACH = pytest.mark.parametrize("processor", PROCESSORS)
+_WORDS = {
+    32: {"{vcc}": "vcc_lo", "{exec}": "exec_lo", "{mask}": "s40", "{b}": "b32", "{nc}": "nc_"},
+    64: {"{vcc}": "vcc", "{exec}": "exec", "{mask}": "s[40:41]", "{b}": "b64", "{nc}": ""},
+}
+"""By threads of a wave: registers that have a bit of each, and the type of those in names of instructions."""
 _LLVM = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 _HEAD = """target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
@@ -45,10 +51,11 @@ class One:
     """A kernel around an instruction.
 
     Attributes:
-        text: in assembly; "$0" is the result, and others follow.
+        text: in assembly; "$0" is the result, and others follow. "{vcc}", "{exec}" and "{mask}" are registers with a
+            bit of each thread of a wave, "{b}" their type; "{nc}" is in names of sums of integers.
         result: numpy's type of it, if there is one.
         operands: types of the operands.
-        flags: whether there is a second result, of 32 bits.
+        flags: numpy's type of a second result, if there is one.
         kind: of registers, "v" or "s".
         clobbers: which registers it changes besides.
     """
@@ -56,17 +63,16 @@ class One:
     text: str
     result: Any
     operands: Sequence[Any]
-    flags: bool = False
+    flags: Any = None
     kind: str = "v"
     clobbers: str = ""
 
-    @property
-    def threads(self) -> int:
-        """Of a workgroup."""
-        return THREADS if self.kind == "v" else 1
+    def threads(self, lanes: int) -> int:
+        """Of a workgroup, where a wave has so many."""
+        return threads_of(lanes) if self.kind == "v" else 1
 
-    def kernel(self, symbol: str) -> str:
-        """LLVM's text."""
+    def kernel(self, symbol: str, lanes: int) -> str:
+        """LLVM's text, for waves of so many threads."""
         types = [np.dtype(ty) for ty in self.operands]
         loads = "\n".join(
             f"  %at.{k} = getelementptr {_LLVM[ty.itemsize]}, ptr addrspace(1) %in.{k}, i32 %k\n"
@@ -74,18 +80,21 @@ class One:
             for k, ty in enumerate(types)
         )
         parameters = "".join(f", ptr addrspace(1) %in.{k}" for k in range(len(types)))
-        body = self._call(types)
+        body = self._call(types, lanes)
         item = "%item" if self.kind == "v" else 0  # which is the same for the whole wave
-        head = {"symbol": symbol, "parameters": parameters, "threads": self.threads, "item": item}
+        head = {"symbol": symbol, "parameters": parameters, "threads": self.threads(lanes), "item": item}
         return _KERNEL.format(**head, loads=loads, body=body)
 
-    def _call(self, types: Sequence[np.dtype[Any]]) -> str:
+    def _call(self, types: Sequence[np.dtype[Any]], lanes: int) -> str:
+        text = self.text
+        for word, register in _WORDS[lanes].items():
+            text = text.replace(word, register)
         goals = [(_LLVM[np.dtype(self.result).itemsize], "out")] if self.result is not None else []
-        goals += [("i32", "flags")] if self.flags else []
+        goals += [(_LLVM[np.dtype(self.flags).itemsize], "flags")] if self.flags is not None else []
         shown = goals[0][0] if len(goals) == 1 else "{" + ", ".join(ty for ty, _ in goals) + "}"
         arguments = ", ".join(f"{_LLVM[ty.itemsize]} %x.{k}" for k, ty in enumerate(types))
         constraints = ",".join([*(f"=&{self.kind}" for _ in goals), *(self.kind for _ in types)]) + self.clobbers
-        lines = [f'  %r = call {shown} asm sideeffect "{self.text}", "{constraints}"({arguments})']
+        lines = [f'  %r = call {shown} asm sideeffect "{text}", "{constraints}"({arguments})']
         for k, (ty, where) in enumerate(goals):
             if len(goals) > 1:
                 lines.append(f"  %r.{k} = extractvalue {shown} %r, {k}")
@@ -95,21 +104,28 @@ class One:
         return "\n".join(lines)
 
 
-class Batch:
-    """Kernels that are assembled together, by clang: LLVM as llvmlite has it reads no assembly of this processor."""
+def assembled(text: str, processor: str) -> bytes:
+    """The code object of LLVM's text, by clang: LLVM as llvmlite has it reads no assembly of these processors."""
+    there = compiler()
+    assert there is not None
+    command = [there[0], "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib", "-O1", "-x", "ir", "-c"]
+    done = subprocess.run([*command, "-o", "-", "-"], input=text.encode(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()[:2000]
+    return linked(done.stdout)
 
-    def __init__(self, kernels: Mapping[str, One]) -> None:
+
+class Batch:
+    """Kernels that are assembled together."""
+
+    def __init__(self, kernels: Mapping[str, One], processor: str = "gfx1100") -> None:
         self.kernels = kernels
+        self.processor = processor
+        self.lanes = PROCESSORS[processor].lanes
 
     @cached_property
     def _image(self) -> bytes:
-        there = compiler()
-        assert there is not None
-        text = _HEAD + "".join(one.kernel(name) for name, one in self.kernels.items())
-        command = [there[0], "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-O1", "-x", "ir", "-c"]
-        done = subprocess.run([*command, "-o", "-", "-"], input=text.encode(), capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()[:2000]
-        return linked(done.stdout)
+        text = _HEAD + "".join(one.kernel(name, self.lanes) for name, one in self.kernels.items())
+        return assembled(text, self.processor)
 
     @cached_property
     def _code(self) -> Code:
@@ -118,12 +134,18 @@ class Batch:
     def run(self, name: str, operands: Sequence[Array], *, skew: int = 0) -> tuple[Array, Array]:
         """The result of an instruction for each of the operands' elements, and what else it gives."""
         one, count = self.kernels[name], len(operands[0])
-        assert count % one.threads == 0
-        out, flags = np.zeros(count, one.result or np.uint32), np.zeros(count, np.uint32)
+        threads = one.threads(self.lanes)
+        assert count % threads == 0
+        out, flags = np.zeros(count, one.result or np.uint32), np.zeros(count, one.flags or np.uint32)
         words = np.array([array.ctypes.data for array in (out, flags, *operands)], np.uint64)
         start = started(kernels_of(self._image)[name].descriptor)
-        self._code.dispatch(start, words.ctypes.data, count // one.threads, one.threads, skew)
+        self._code.dispatch(start, words.ctypes.data, count // threads, threads, skew)
         return out, flags
+
+
+def threads_of(lanes: int) -> int:
+    """Of a workgroup: a wave, and a part of one."""
+    return lanes + 8
 
 
 def random_of(kind: type, count: int, seed: int = 0) -> Array:

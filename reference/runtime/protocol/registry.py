@@ -40,6 +40,7 @@ BACKENDS: Final[dict[str, str]] = {
 EMULATED: Final[dict[str, str]] = {
     "cpu:aarch64": "ADSTACK_CPU_EMULATED",
     "amdgpu:gfx1100": "ADSTACK_AMDGPU_DEVICE",
+    "amdgpu:gfx942": "ADSTACK_AMDGPU_DEVICE",
     "metal:host": "ADSTACK_METAL_DEVICE",
 }
 """Backends on an emulated processor, as ARCH:PROCESSOR -> the environment variable that is to name the processor."""

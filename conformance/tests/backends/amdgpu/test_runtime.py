@@ -19,22 +19,24 @@ def test_it_is_unavailable_unless_the_host_is_asked_to_play_it(monkeypatch):
     with pytest.raises(qd.BackendUnavailableError, match="not launched on one yet"):
         qd.init(arch=qd.amdgpu)
     monkeypatch.setattr(capability, "compiler", lambda: ("clang++", "clang 19"))
-    monkeypatch.setenv(capability.CHOICE, capability.EMULATED)
-    there = inspection.probe("amdgpu")
-    assert isinstance(there, Capabilities)
-    assert (there.kind, there.device) == ("emulated", "gfx1100")
+    for name in capability.EMULATED:
+        monkeypatch.setenv(capability.CHOICE, name)
+        there = inspection.probe("amdgpu")
+        assert isinstance(there, Capabilities)
+        assert (there.kind, there.device) == ("emulated", name)
     monkeypatch.setattr(capability, "compiler", lambda: None)
     there = inspection.probe("amdgpu")
     assert isinstance(there, Unavailable)
     assert "clang" in there.fix
 
 
-def test_it_is_a_subject_of_the_matrix_where_there_is_clang(monkeypatch):
+@pytest.mark.parametrize("name", capability.EMULATED)
+def test_it_is_a_subject_of_the_matrix_where_there_is_clang(name, monkeypatch):
     monkeypatch.setattr(capability, "compiler", lambda: ("clang++", "clang 19"))
-    subject = backend_subject("amdgpu:gfx1100")
-    assert subject.title == ("amdgpu", "emulated: gfx1100")
+    subject = backend_subject(f"amdgpu:{name}")
+    assert subject.title == ("amdgpu", f"emulated: {name}")
     assert {"f16", "f32", "f64", "i64"} <= set(subject.dtypes)
     assert not subject.gaps
     assert not subject.refusals
     monkeypatch.setattr(capability, "compiler", lambda: None)
-    assert not backend_subject("amdgpu:gfx1100").is_available
+    assert not backend_subject(f"amdgpu:{name}").is_available

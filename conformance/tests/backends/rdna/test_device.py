@@ -1,16 +1,18 @@
-"""The emulated processor as a device, by `init(arch=qd.amdgpu)`."""
+"""The emulated processors as devices, by `init(arch=qd.amdgpu)`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from rdna_kit import EACH
 
 import adstack as qd
 from adstack.backends.amdgpu import capability
 
 
-def test_kernels_and_gradients_run_and_can_be_looked_at(monkeypatch):
-    monkeypatch.setenv(capability.CHOICE, capability.EMULATED)
+@EACH
+def test_kernels_and_gradients_run(monkeypatch, processor):
+    monkeypatch.setenv(capability.CHOICE, processor)
     qd.init(arch=qd.amdgpu, offline_cache=False)
     x, y = (qd.field(qd.f32, shape=shape, needs_grad=True) for shape in (100, ()))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import numpy as np
@@ -10,10 +10,13 @@ import pytest
 from rdna_kit import Batch, One, random_of, same
 
 from adstack.backends.rdna.instructions import Instruction, instructions
+from adstack.backends.rdna.processors import PROCESSORS
 
 COUNT: Final = 200
 KINDS: Final = {"u32": np.uint32, "i32": np.int32, "u64": np.uint64, "i64": np.int64}
-ROWS: Final = {row.name: row for row in instructions() if row.is_scalar}
+ROWS: Final = {
+    name: {row.name: row for row in instructions(processor) if row.is_scalar} for name, processor in PROCESSORS.items()
+}
 Function = Callable[..., Any]
 NO: Final = None
 """The condition is left as it was."""
@@ -83,14 +86,14 @@ MEANINGS: Final[dict[str, tuple[Function, Any]]] = {
     **{f"S_AND_B{n}": nonzero(lambda a, b: a & b) for n in (32, 64)},
     **{f"S_OR_B{n}": nonzero(lambda a, b: a | b) for n in (32, 64)},
     **{f"S_XOR_B{n}": nonzero(lambda a, b: a ^ b) for n in (32, 64)},
-    "S_NAND_B32": nonzero(lambda a, b: ~(a & b)),
-    "S_NOR_B32": nonzero(lambda a, b: ~(a | b)),
-    "S_XNOR_B32": nonzero(lambda a, b: ~(a ^ b)),
+    **{f"S_NAND_B{n}": nonzero(lambda a, b: ~(a & b)) for n in (32, 64)},
+    **{f"S_NOR_B{n}": nonzero(lambda a, b: ~(a | b)) for n in (32, 64)},
+    **{f"S_XNOR_B{n}": nonzero(lambda a, b: ~(a ^ b)) for n in (32, 64)},
     **{f"S_AND_NOT1_B{n}": nonzero(lambda a, b: a & ~b) for n in (32, 64)},
     **{f"S_OR_NOT1_B{n}": nonzero(lambda a, b: a | ~b) for n in (32, 64)},
     **{f"S_BFE_U{n}": nonzero(lambda a, b, n=n: field(a, b, n)) for n in (32, 64)},
     **{f"S_BFE_I{n}": nonzero(lambda a, b, n=n: field(a, b, n, signed=True)) for n in (32, 64)},
-    "S_BFM_B32": kept(lambda a, b: (1 << (a & 31)) - 1 << (b & 31)),
+    **{f"S_BFM_B{n}": kept(lambda a, b, n=n: (1 << (a & n - 1)) - 1 << (b & n - 1)) for n in (32, 64)},
     "S_MUL_I32": kept(lambda a, b: a * b),
     "S_MUL_HI_U32": kept(lambda a, b: a * b >> 32),
     "S_MUL_HI_I32": kept(lambda a, b: a * b >> 32),
@@ -99,7 +102,7 @@ MEANINGS: Final[dict[str, tuple[Function, Any]]] = {
     "S_PACK_HH_B32_B16": kept(lambda a, b: a >> 16 | b >> 16 << 16),
     "S_PACK_HL_B32_B16": kept(lambda a, b: a >> 16 | (b & 0xFFFF) << 16),
 }
-"""The result, and the condition, of the result in its own bits and the operands."""
+"""The result, and the condition, of the result in its own bits and the operands, by names on gfx1100."""
 WITH_CONDITION: Final[dict[str, tuple[Function, Any]]] = {
     **{f"S_CSELECT_B{n}": kept(lambda c, a, b: a if c else b) for n in (32, 64)},
     "S_ADDC_U32": (lambda c, a, b: a + b + c, lambda r, c, a, b: a + b + c >= 1 << 32),
@@ -123,6 +126,9 @@ MASKS: Final[dict[str, Function]] = {
     "AND_NOT1": lambda a, e: a & ~e,
     "AND_NOT0": lambda a, e: ~a & e,
     "OR_NOT1": lambda a, e: a | ~e,
+    "ANDN1": lambda a, e: ~a & e,
+    "ANDN2": lambda a, e: a & ~e,
+    "ORN2": lambda a, e: a | ~e,
 }
 """S_..._SAVEEXEC: of the operand and the mask of active threads."""
 WITH_RESULT: Final[dict[str, Function]] = {
@@ -130,38 +136,41 @@ WITH_RESULT: Final[dict[str, Function]] = {
     "S_BITSET1_B32": lambda a, old: old | 1 << (a & 31),
 }
 """Of the operand and what the result was before."""
-BY_CONSTANT: Final = {"S_MOVK_I32", "S_ADDK_I32", "S_MULK_I32", *(name for name in ROWS if name.startswith("S_CMPK"))}
+NAMES: Final = {row.like for rows in ROWS.values() for row in rows.values()}
+BY_CONSTANT: Final = {"S_MOVK_I32", "S_ADDK_I32", "S_MULK_I32", *(name for name in NAMES if name.startswith("S_CMPK"))}
 ELSEWHERE: Final = {
     *("S_NOP", "S_CLAUSE", "S_DELAY_ALU", "S_WAITCNT", "S_WAITCNT_DEPCTR", "S_SET_INST_PREFETCH_DISTANCE"),
     *("S_SENDMSG", "S_CODE_END", "S_ENDPGM", "S_BRANCH", "S_GETPC_B64", "S_SETPC_B64", "S_SWAPPC_B64"),
-    *(name for name in ROWS if name.startswith("S_CBRANCH")),
+    *("S_BARRIER", "S_SET_GPR_IDX_ON", "S_SET_GPR_IDX_OFF", "S_SET_GPR_IDX_MODE", "S_SET_GPR_IDX_IDX"),
+    *("BUFFER_WBL2", "BUFFER_INV", *(name for name in NAMES if name.startswith("S_CBRANCH"))),
 }
 """Where a wave goes on, and what changes nothing: kernels show these."""
 CONSTANT: Final = 0x8123
 TESTED: Final = "s_cselect_b32 {}, 1, 0"
 
 
-def compares(row: Instruction) -> bool:
-    return row.name.startswith(("S_CMP_", "S_BITCMP"))
+def compares(name: str) -> bool:
+    return name.startswith(("S_CMP_", "S_BITCMP"))
 
 
 def assembled(row: Instruction) -> One | None:
     """The condition is 1 before."""
     name, types = row.name.lower(), [KINDS[ty] for ty in row.operands]
     places = ", ".join(f"${k}" for k in range(2, 2 + len(types)))
-    rest: dict[str, Any] = {"flags": True, "kind": "s", "clobbers": ",~{scc},~{s40}"}
+    rest: dict[str, Any] = {"flags": np.uint32, "kind": "s", "clobbers": ",~{scc},~{s40},~{s41}"}
     tail = "\\0A" + TESTED.format("$1")
-    if row.name in MEANINGS:
+    if row.like in MEANINGS:
         return One(f"s_cmp_eq_u32 0, 0\\0A{name} $0, {places}{tail}", KINDS[row.result], types, **rest)
     if row.name in WITH_CONDITION:
         inside = ", ".join(f"${k}" for k in range(3, 3 + len(types)))
         text = f"s_cmp_lg_u32 $2, 0\\0A{name} $0, {inside}{tail}"
         return One(text, KINDS[row.result], [np.uint32, *types], **rest)
-    if compares(row):
+    if compares(row.name):
         return One(f"{name} $1, $2\\0A{TESTED.format('$0')}", None, types, **rest)
-    if row.name.endswith("SAVEEXEC_B32"):
-        text = f"s_mov_b32 s40, exec_lo\\0As_mov_b32 exec_lo, $3\\0A{name} $0, $2\\0As_mov_b32 $1, exec_lo"
-        return One(f"{text}\\0As_mov_b32 exec_lo, s40", np.uint32, [np.uint32, np.uint32], **rest)
+    if "SAVEEXEC" in row.name:
+        before, after = "s_mov_{b} {mask}, {exec}\\0As_mov_{b} {exec}, $3", "s_mov_{b} $1, {exec}"
+        text = f"{before}\\0A{name} $0, $2\\0A{after}\\0As_mov_{{b}} {{exec}}, {{mask}}"
+        return One(text, *(types[0], types * 2), **{**rest, "flags": types[0]})
     if row.name in WITH_RESULT:
         return One(f"s_mov_b32 $0, $3\\0A{name} $0, $2{tail}", np.uint32, [np.uint32, np.uint32], **rest)
     if row.name in BY_CONSTANT:
@@ -170,11 +179,22 @@ def assembled(row: Instruction) -> One | None:
     return None
 
 
-BATCH: Final = Batch({name: one for name, row in ROWS.items() if (one := assembled(row)) is not None})
+BATCHES: Final = {
+    processor: Batch({name: one for name, row in rows.items() if (one := assembled(row)) is not None}, processor)
+    for processor, rows in ROWS.items()
+}
+
+
+def listed(names: Collection[str]) -> list[tuple[str, str]]:
+    """The instructions of each processor that have one of these meanings."""
+    every = [(processor, row) for processor, rows in ROWS.items() for row in rows.values()]
+    return [(processor, row.name) for processor, row in every if row.like in names]
 
 
 def test_every_instruction_of_waves_has_a_test():
-    assert BATCH.kernels.keys() | ELSEWHERE | {"S_CMOV_B32"} == ROWS.keys()
+    for processor, rows in ROWS.items():
+        tested = {rows[name].like for name in BATCHES[processor].kernels}
+        assert {row.like for row in rows.values()} <= tested | ELSEWHERE | {"S_CMOV_B32"}
 
 
 def wrapped(values: list[int], kind: Any) -> Any:
@@ -182,8 +202,8 @@ def wrapped(values: list[int], kind: Any) -> Any:
     return np.array([value % (1 << 8 * size) for value in values], f"u{size}").view(kind)
 
 
-def checked(name: str, given: list[Any], function: Function, condition: Any, kind: Any) -> None:
-    out, flags = BATCH.run(name, given)
+def checked(processor: str, name: str, given: list[Any], function: Function, condition: Any, kind: Any) -> None:
+    out, flags = BATCHES[processor].run(name, given)
     rows = list(zip(*(array.tolist() for array in given), strict=True))
     results = wrapped([function(*row) for row in rows], kind)
     assert same(out, results)
@@ -191,55 +211,56 @@ def checked(name: str, given: list[Any], function: Function, condition: Any, kin
         assert flags.tolist() == [int(condition(r, *row)) for r, row in zip(results.tolist(), rows, strict=True)]
 
 
-@pytest.mark.parametrize("name", MEANINGS)
-def test_instructions_of_waves_compute_what_python_does(name):
-    row = ROWS[name]
+@pytest.mark.parametrize(("processor", "name"), listed(MEANINGS))
+def test_instructions_of_waves_compute_what_python_does(processor, name):
+    row = ROWS[processor][name]
     given = [random_of(KINDS[ty], COUNT, k) for k, ty in enumerate(row.operands)]
-    checked(name, given, *MEANINGS[name], KINDS[row.result])
+    checked(processor, name, given, *MEANINGS[row.like], KINDS[row.result])
 
 
-@pytest.mark.parametrize("name", WITH_CONDITION)
-def test_some_read_the_condition(name):
-    row = ROWS[name]
+@pytest.mark.parametrize(("processor", "name"), listed(WITH_CONDITION))
+def test_some_read_the_condition(processor, name):
+    row = ROWS[processor][name]
     given = [random_of(KINDS[ty], COUNT, k) for k, ty in enumerate(row.operands)]
-    checked(name, [random_of(np.uint32, COUNT, 9) & 1, *given], *WITH_CONDITION[name], KINDS[row.result])
+    checked(processor, name, [random_of(np.uint32, COUNT, 9) & 1, *given], *WITH_CONDITION[name], KINDS[row.result])
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if compares(row)])
-def test_comparisons_of_waves_leave_a_condition(name):
-    row = ROWS[name]
+@pytest.mark.parametrize(("processor", "name"), listed({name for name in NAMES if compares(name)}))
+def test_comparisons_of_waves_leave_a_condition(processor, name):
+    row = ROWS[processor][name]
     a, b = (random_of(KINDS[ty], COUNT, k) for k, ty in enumerate(row.operands))
     if a.dtype == b.dtype:
         a[: COUNT // 4] = b[: COUNT // 4]
-    _, flags = BATCH.run(name, [a, b])
+    _, flags = BATCHES[processor].run(name, [a, b])
     word = name.split("_")[1]
     relation = RELATIONS[word if word != "CMP" else name.split("_")[2]]
     size = (8 * a.dtype.itemsize,) if word != "CMP" else ()
     assert flags.tolist() == [int(relation(x, y, *size)) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if name.endswith("SAVEEXEC_B32")])
-def test_masks_of_active_threads_are_saved_and_changed(name):
-    a, mask = random_of(np.uint32, COUNT, 1), random_of(np.uint32, COUNT, 2)
-    out, flags = BATCH.run(name, [a, mask])
+@pytest.mark.parametrize(("processor", "name"), listed({name for name in NAMES if "SAVEEXEC" in name}))
+def test_masks_of_active_threads_are_saved_and_changed(processor, name):
+    kind = KINDS[ROWS[processor][name].result]
+    a, mask = random_of(kind, COUNT, 1), random_of(kind, COUNT, 2)
+    out, flags = BATCHES[processor].run(name, [a, mask])
     assert same(out, mask)
-    assert same(flags, MASKS[name.removeprefix("S_").removesuffix("_SAVEEXEC_B32")](a, mask))
+    assert same(flags, MASKS[name.removeprefix("S_").partition("_SAVEEXEC")[0]](a, mask))
 
 
-@pytest.mark.parametrize("name", WITH_RESULT)
-def test_bits_are_set_where_they_are(name):
+@pytest.mark.parametrize(("processor", "name"), listed(WITH_RESULT))
+def test_bits_are_set_where_they_are(processor, name):
     a, old = random_of(np.uint32, COUNT, 1), random_of(np.uint32, COUNT, 2)
-    checked(name, [a, old], WITH_RESULT[name], NO, np.uint32)
+    checked(processor, name, [a, old], WITH_RESULT[name], NO, np.uint32)
 
 
-@pytest.mark.parametrize("name", sorted(BY_CONSTANT))
-def test_constants_stand_in_the_word(name):
-    row = ROWS[name]
+@pytest.mark.parametrize(("processor", "name"), listed(BY_CONSTANT))
+def test_constants_stand_in_the_word(processor, name):
+    row = ROWS[processor][name]
     signed = CONSTANT - (1 << 16)
     constant = CONSTANT if name.startswith("S_CMPK") and name.endswith("U32") else signed
     given = random_of(KINDS[row.operands[0]], COUNT)
     given[:20] = np.array(constant).astype(given.dtype)
-    out, flags = BATCH.run(name, [given])
+    out, flags = BATCHES[processor].run(name, [given])
     values = given.tolist()
     if name.startswith("S_CMPK"):
         relation = RELATIONS[name.split("_")[2]]
