@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..gradients.forward.columns import Columns
 from ..gradients.forward.dual import FwdMode
+from ..gradients.forward.lane_memory import LaneMemory
 from ..gradients.tapes.tape import Tape
 from ..ir.types import Array
 
 __all__ = ["hessian", "hvp", "jacobian"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_MOST_LANES: Final = 8
+"""So many columns of a Jacobian are computed at once; with more, loops have more tangents than registers."""
 
 Data: TypeAlias = Any
 """A field or an ndarray of numbers with a gradient, as `qd.field` and `qd.ndarray` make them."""
@@ -54,17 +62,27 @@ def hessian(function: Callable[[], object], loss: Data, param: Data) -> Array:
 
 
 def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array:
-    """The Jacobian of `output` by `param`, in forward mode: a column for each call of the function.
+    """The Jacobian of `output` by `param`, in forward mode: up to 8 columns for each call of the function.
+
+    A launch computes the tangents of all these columns beside its values. Where that can't be, as the function looks at
+    duals, differentiates in reverse or works on sparse fields, or memory is short, fewer calls at once: down to one
+    column, which makes another call. The bits are the same.
 
     Args:
-        function: called without arguments, once for each number in `param`, each time with the same contents of it, and
-            whatever its other calls have left in other memory; what it launches computes the output.
+        function: called without arguments, each time with the same contents of the parameter, and whatever its other
+            calls have left in other memory; what it launches computes the output.
         output: a field or ndarray with a dual; it may be `param` itself.
         param: a field or ndarray with a dual; it holds what it held before, afterwards.
 
     Returns:
         A new array; its shape is that of `output.to_numpy()`, then that of `param.to_numpy()`.
     """
+    directions = list(_basis(param))
+    columns: list[Array] = []
+    lanes = min(_MOST_LANES, 1 << (len(directions) - 1).bit_length())
+    while lanes > 1 and len(columns) < len(directions):
+        more, lanes = _together(function, output, param, directions[len(columns) :], lanes)
+        columns += more
 
     def column(direction: Array) -> Array:
         with FwdMode(loss=output, param=param, seed=direction):
@@ -72,9 +90,44 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
         tangent: Array = output.dual.to_numpy()
         return tangent
 
-    columns = [_of(param, column, direction) for direction in _basis(param)]
+    columns += [_of(param, column, direction) for direction in directions[len(columns) :]]
     shape: tuple[int, ...] = output.shape + output.element_shape + param.shape + param.element_shape
     return np.stack(columns, axis=-1).reshape(shape)
+
+
+def _together(
+    function: Callable[[], object], output: Data, param: Data, directions: Sequence[Array], lanes: int
+) -> tuple[list[Array], int]:
+    """The columns along these directions, `lanes` of them with each call of the function.
+
+    The second result is `lanes`; or fewer, and there may be columns missing, if so many can't be computed at once.
+    """
+    columns: list[Array] = []
+    memory = LaneMemory(lanes)
+    try:
+        for start in range(0, len(directions), lanes):
+            block = directions[start : start + lanes]
+            idle = [np.zeros_like(block[0])] * (lanes - len(block))
+            mode = Columns(output, param, [*block, *idle], memory)
+            more = _of(param, lambda mode: _tangents(mode, function, output), mode)
+            if mode.narrower:
+                return columns, mode.narrower
+            columns += more[: len(block)]
+        return columns, lanes
+    finally:
+        memory.drop()
+
+
+def _tangents(mode: Columns, function: Callable[[], object], output: Data) -> list[Array]:
+    """The tangents of the output along all directions of a mode; none if the mode refuses something."""
+    try:
+        with mode:
+            function()
+        return mode.columns(output)
+    except Exception:
+        if mode.narrower:
+            return []
+        raise
 
 
 def _hvp(function: Callable[[], object], loss: Data, param: Data, direction: Any) -> Array:
@@ -92,7 +145,7 @@ def _basis(param: Data) -> Iterator[Array]:
         yield direction
 
 
-def _of(param: Data, column: Callable[[Array], Array], direction: Array) -> Array:
+def _of(param: Data, column: Callable[[T], R], direction: T) -> R:
     with _unchanged(param):
         return column(direction)
 

@@ -1,11 +1,13 @@
-"""Forward mode: `forward(kernel, duals) -> Kernel`, which computes what `kernel` does and the tangents of it.
+"""Forward mode: `forward(kernel, duals, ...) -> Kernel`, which computes what `kernel` does and the tangents of it.
 
 Requires: a verified kernel without adstacks, best optimised with `keep_accesses`; `duals` maps names of places to the
-places of their tangents, of the same type and shape. Temps get tangents of their own.
-Ensures: the new kernel returns what `kernel` returns, and behind that the tangents of the real numbers among it. It
-writes what `kernel` writes and, where memory has a dual, its directional derivative there:
-a store replaces the dual by the tangent of what is stored, an atomic add adds the tangent, other atomics leave the
-tangent of what they leave. A value that no dual reaches has a tangent of true zero: nothing is computed for it.
+places of their tangents, of the same type and shape. Temps get tangents of their own. There may be several such maps
+with the same keys, the lanes: each is a direction, along which everything gets a tangent of its own.
+Ensures: the new kernel returns what `kernel` returns, and behind that the tangents of the real numbers among it, those
+of one number side by side. It writes what `kernel` writes and, where memory has a dual, its directional derivative
+there: a store replaces the dual by the tangent of what is stored, an atomic add adds the tangent, other atomics leave
+the tangent of what they leave. A value that no dual reaches has a tangent of true zero: nothing is computed for it.
+What is computed for a lane is what would be computed for it alone; the values themselves are computed once.
 
 Two atomic ops, one on the memory and one on its dual, are not one: a parallel loop with an atomic that has to choose
 between tangents (all but add and exchange) becomes a serial one.
@@ -13,9 +15,11 @@ between tangents (all but add and exchange) becomes a serial one.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from functools import reduce
+from typing import Final, TypeAlias
 
 from ..ir.builder import Builder
 from ..ir.opdef import OpDef
@@ -27,6 +31,7 @@ from ..transforms.math.num import Num
 from ..transforms.rewriting.rewrite import clone_kernel
 from .activities.activity import Activity
 from .overwrite.updates import serial
+from .places import in_lane
 
 __all__ = ["forward"]
 
@@ -34,23 +39,26 @@ _TOGETHER: Final = ("add", "xchg")
 """Atomics that act on the dual by an atomic of their own."""
 
 
-def forward(kernel: Kernel, duals: Mapping[str, Place]) -> Kernel:
-    """`kernel` and its tangents."""
+_Tangents: TypeAlias = tuple[Value, ...]
+"""The tangents of one value, or of one local array: one for each lane."""
+
+
+def forward(kernel: Kernel, *lanes: Mapping[str, Place]) -> Kernel:
+    """`kernel` and its tangents, as many of each value as there are `lanes`, of which there is at least one."""
     kernel = clone_kernel(kernel)
-    used = {name: dual for name, dual in duals.items() if name in kernel.places}
-    used.update((p.name, _dual_of(p)) for p in kernel.places.values() if p.kind == "temp" and p.dtype.is_float)
+    used = {name: tuple([lane[name] for lane in lanes]) for name in lanes[0] if name in kernel.places}
+    for place in kernel.places.values():
+        if place.kind == "temp" and place.dtype.is_float:
+            dual = replace(place, name=f"{place.name}.dual")
+            used[place.name] = tuple([in_lane(dual, lane) for lane in range(len(lanes))])
     returned = [k for k, dtype in enumerate(kernel.returns) if dtype.is_float]
     derived = replace(
         kernel,
-        places={**kernel.places, **{dual.name: dual for dual in used.values()}},
-        returns=(*kernel.returns, *(kernel.returns[k] for k in returned)),
+        places={**kernel.places, **{dual.name: dual for duals in used.values() for dual in duals}},
+        returns=(*kernel.returns, *(kernel.returns[k] for k in returned for _ in lanes)),
     )
-    _Forward(Activity(derived.body, used.keys()), used).region(derived.body, returned)
+    _Forward(Activity(derived.body, used.keys()), used, len(lanes)).region(derived.body, returned)
     return derived
-
-
-def _dual_of(temp: Place) -> Place:
-    return replace(temp, name=f"{temp.name}.dual")
 
 
 class _Forward:
@@ -58,15 +66,17 @@ class _Forward:
 
     Attributes:
         active: the values that have tangents.
-        duals: primal place name -> the place of its tangents.
-        tangents: the tangent of a value, where it is not a true zero.
+        duals: primal place name -> the places of its tangents, one for each lane.
+        lanes: how many tangents a value has.
+        tangents: the tangents of a value, where they are not true zeros.
         b: where ops go.
     """
 
-    def __init__(self, active: Activity, duals: Mapping[str, Place]) -> None:
+    def __init__(self, active: Activity, duals: Mapping[str, tuple[Place, ...]], lanes: int) -> None:
         self.active = active
         self.duals = duals
-        self.tangents: dict[Value, Value] = {}
+        self.lanes = lanes
+        self.tangents: dict[Value, _Tangents] = {}
         self.b = Builder()
         self._visitors: dict[OpDef, Callable[[Op], None]] = {
             LOAD: self._load,
@@ -89,7 +99,7 @@ class _Forward:
                 self._visit(op)
             end = ops[-1]
             with self.b.at(end.loc):
-                end.append_operands([self._tangent(end.operands[first + k]) for k in carried])
+                end.append_operands([t for k in carried for t in self._of(end.operands[first + k])])
             region.ops.append(end)
 
     def _visit(self, op: Op) -> None:
@@ -102,24 +112,29 @@ class _Forward:
             if op.opdef.pulls and op.results[0] in self.active:
                 self._linear(op)
 
-    def _tangent(self, value: Value) -> Value:
-        """The tangent of `value` for memory, or for a place where there has to be one."""
-        tangent = self.tangents.get(value)
-        return self.b.const(0.0, value.dtype) if tangent is None else tangent
+    def _of(self, value: Value) -> _Tangents:
+        """The tangents of `value` for memory, or for a place where there have to be some."""
+        tangents = self.tangents.get(value)
+        return (self.b.const(0.0, value.dtype),) * self.lanes if tangents is None else tangents
 
     # ---- scalar operations
 
     def _linear(self, op: Op) -> None:
         """result' = the sum of the pulls of the operands' tangents."""
+        pulled = [
+            (self.tangents[operand], pull)
+            for operand, pull in zip(op.operands, op.opdef.pulls or (), strict=True)
+            if pull is not None and operand in self.tangents
+        ]
+        if not pulled:
+            return
         names = zip("xyz", op.operands, strict=False)
         primals = {"r": Num(self.b, op.result), **{name: Num(self.b, v) for name, v in names}}
-        total: Num | None = None
-        for operand, pull in zip(op.operands, op.opdef.pulls or (), strict=True):
-            if pull is not None and operand in self.tangents:
-                term = self._pulled(pull, self.tangents[operand], primals).to(op.result.dtype)
-                total = term if total is None else total + term
-        if total is not None:
-            self.tangents[op.result] = total.v
+        sums = []
+        for lane in range(self.lanes):
+            terms = (self._pulled(pull, tangents[lane], primals).to(op.result.dtype) for tangents, pull in pulled)
+            sums.append(reduce(operator.add, terms).v)
+        self.tangents[op.result] = tuple(sums)
 
     def _pulled(self, pull: Pull, tangent: Value, primals: Mapping[str, Num]) -> Num:
         saved = Saved(**{name: primals[name] for name in pull.needs})
@@ -131,39 +146,45 @@ class _Forward:
     def _load(self, op: Op) -> None:
         self.b.region.ops.append(op)
         if op.result in self.active and op.attrs["place"].name in self.duals:
-            self.tangents[op.result] = self.b.load(self.duals[op.attrs["place"].name], op.operands)
+            self.tangents[op.result] = self._loaded(self.duals[op.attrs["place"].name], op.operands)
+
+    def _loaded(self, duals: Sequence[Place], indices: Sequence[Value]) -> _Tangents:
+        return tuple([self.b.load(dual, indices) for dual in duals])
 
     def _store(self, op: Op) -> None:
         self.b.region.ops.append(op)
-        dual = self.duals.get(op.attrs["place"].name)
-        if dual is not None:
+        duals = self.duals.get(op.attrs["place"].name)
+        if duals is not None:
             *indices, value = op.operands
-            self.b.store(dual, indices, self._tangent(value))
+            for dual, tangent in zip(duals, self._of(value), strict=True):
+                self.b.store(dual, indices, tangent)
 
     def _atomic(self, op: Op) -> None:
         place: Place = op.attrs["place"]
-        dual = self.duals.get(place.name)
+        duals = self.duals.get(place.name)
         indices, values = op.operands[: place.rank], op.operands[place.rank :]
-        if dual is None:
+        if duals is None:
             self.b.region.ops.append(op)
             return
         kind = op.attrs["kind"]
         if kind in _TOGETHER:
             self.b.region.ops.append(op)
             if kind == "xchg" or values[0] in self.tangents:
-                self.tangents[op.result] = self.b.atomic(kind, dual, indices, self._tangent(values[0]))
+                pairs = zip(duals, self._of(values[0]), strict=True)
+                self.tangents[op.result] = tuple([self.b.atomic(kind, dual, indices, t) for dual, t in pairs])
             elif op.result in self.active:
-                self.tangents[op.result] = self.b.load(dual, indices)
+                self.tangents[op.result] = self._loaded(duals, indices)
             return
-        before = self.b.load(dual, indices)
+        before = self._loaded(duals, indices)
         self.b.region.ops.append(op)
         self.tangents[op.result] = before
-        self.b.store(dual, indices, self._combined(op, before, values))
+        for dual, old, tangent in zip(duals, before, self._of(values[-1]), strict=True):
+            self.b.store(dual, indices, self._combined(op, old, values, tangent))
 
-    def _combined(self, op: Op, before: Value, values: Sequence[Value]) -> Value:
+    def _combined(self, op: Op, before: Value, values: Sequence[Value], moved: Value) -> Value:
         """The tangent of what an atomic leaves: of the winner, of the product, of what was swapped in."""
         old, change = Num(self.b, op.result), Num(self.b, before)
-        value, tangent = Num(self.b, values[-1]), Num(self.b, self._tangent(values[-1]))
+        value, tangent = Num(self.b, values[-1]), Num(self.b, moved)
         if op.attrs["kind"] == "mul":
             return (change * value + old * tangent).v
         if op.attrs["kind"] == "cas":
@@ -177,19 +198,21 @@ class _Forward:
         self.b.region.ops.append(op)
         if op.result in self.active:
             assert isinstance(op.result.type, ArrayType)
-            self.tangents[op.result] = self.b.array(op.result.type.dtype, op.result.type.length)
+            dtype, length = op.result.type.dtype, op.result.type.length
+            self.tangents[op.result] = tuple([self.b.array(dtype, length) for _ in range(self.lanes)])
 
     def _array_load(self, op: Op) -> None:
         self.b.region.ops.append(op)
         array, index = op.operands
         if array in self.tangents:
-            self.tangents[op.result] = self.b.array_load(self.tangents[array], index)
+            self.tangents[op.result] = tuple([self.b.array_load(one, index) for one in self.tangents[array]])
 
     def _array_store(self, op: Op) -> None:
         self.b.region.ops.append(op)
         array, index, value = op.operands
         if array in self.tangents:
-            self.b.array_store(self.tangents[array], index, self._tangent(value))
+            for one, tangent in zip(self.tangents[array], self._of(value), strict=True):
+                self.b.array_store(one, index, tangent)
 
     # ---- control
 
@@ -198,11 +221,11 @@ class _Forward:
         return [k for k, values in enumerate(zip(*columns, strict=True)) if any(v in self.active for v in values)]
 
     def _with_tangents(self, owner: Op | Region, positions: Iterable[int]) -> None:
-        """Have an op or region define a tangent for each of these positions of its results or arguments."""
+        """Have an op or region define tangents for each of these positions of its results or arguments."""
         values = owner.results if isinstance(owner, Op) else owner.args
         for k in positions:
-            self.tangents[values[k]] = new = Value(values[k].type)
-            owner.define((new,))
+            self.tangents[values[k]] = new = tuple([Value(values[k].type) for _ in range(self.lanes)])
+            owner.define(new)
 
     def _if(self, op: Op) -> None:
         carried = self._active_positions(op.results)
@@ -214,7 +237,7 @@ class _Forward:
     def _for(self, op: Op) -> None:
         (body,) = op.regions
         carried = self._active_positions(body.args[1:], op.results)
-        op.append_operands([self._tangent(op.operands[2 + k]) for k in carried])
+        op.append_operands([t for k in carried for t in self._of(op.operands[2 + k])])
         self._with_tangents(body, [k + 1 for k in carried])
         self.region(body, carried)
         self._with_tangents(op, carried)
@@ -223,7 +246,7 @@ class _Forward:
     def _while(self, op: Op) -> None:
         test, body = op.regions
         carried = self._active_positions(test.args, body.args, op.results)
-        op.append_operands([self._tangent(op.operands[k]) for k in carried])
+        op.append_operands([t for k in carried for t in self._of(op.operands[k])])
         self._with_tangents(test, carried)
         self.region(test, carried, first=1)
         self._with_tangents(body, carried)

@@ -1,10 +1,13 @@
-"""Names of the places by which derived kernels tell whoever launches them something."""
+"""Places of derived kernels that whoever launches them has to know."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-__all__ = ["RECORD", "WANTED"]
+from ..ir.structure import Place
+
+__all__ = ["RECORD", "WANTED", "in_lane"]
 
 RECORD: Final = "access.record"
 """The place in which a checked kernel (`access.py`) reports the first write of an element that was read before."""
@@ -14,3 +17,8 @@ WANTED: Final = "journal.wanted"
 
 Not every target has an atomic maximum of integers with 64 bits and a sign.
 """
+
+
+def in_lane(dual: Place, lane: int) -> Place:
+    """The place of a lane's tangents: lane 0 has those of the place `dual`, the others are like it."""
+    return replace(dual, name=f"{dual.name}.{lane}") if lane else dual

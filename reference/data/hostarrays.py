@@ -112,6 +112,8 @@ class HostArray(ABC):
 
     def contents(self) -> Array:
         """The contents, for reading; memory that the host addresses is looked up once."""
+        if RECORDERS:
+            linked.looked_at(self)
         array = self._array
         if array is None:
             array = self.buffer.read()
@@ -210,6 +212,8 @@ class HostArray(ABC):
 
     def _copied(self, other: HostArray) -> bool:
         """Let the device copy, if it can."""
+        if RECORDERS:
+            linked.looked_at(other)
         done = not (self.cells or other.cells) and self.buffer.copy_from(other.buffer)
         if done and RECORDERS:
             host_wrote(self, ...)

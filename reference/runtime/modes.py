@@ -14,7 +14,7 @@ from ..autodiff.journaled import journaled
 from ..autodiff.overwrite.before import split_before
 from ..autodiff.overwrite.replay import with_scratch
 from ..autodiff.overwrite.updates import ordered_updates, plain_updates
-from ..autodiff.places import RECORD
+from ..autodiff.places import RECORD, in_lane
 from ..autodiff.reverse import reverse
 from ..autodiff.seen import seen
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
@@ -64,7 +64,7 @@ class _Recipe:
 
 
 @uncollected()
-def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -> Derived:
+def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options, lanes: int = 1) -> Derived:
     """The kernel that computes tangents beside what it computes.
 
     To that kernel they are memory like any other, so that it can be differentiated in turn.
@@ -73,13 +73,15 @@ def forward_mode(kernel: Kernel, duals: Mapping[str, Place], options: Options) -
         kernel: a verified kernel; it is not changed.
         duals: by the name of a primal place, the place of its tangents.
         options: what `init` was called with.
+        lanes: how many directions are followed at once; `in_lane` says which places have the tangents of each.
 
     Raises:
         AdstackRuntimeError: the kernel itself uses tangents.
     """
     _check_real(kernel, "dual")
     memory = {name: replace(place, role="primal", of=None) for name, place in duals.items()}
-    return Derived(forward(optimize(kernel, options, keep_accesses=True), memory))
+    every = [{name: in_lane(place, lane) for name, place in memory.items()} for lane in range(lanes)]
+    return Derived(forward(optimize(kernel, options, keep_accesses=True), *every))
 
 
 @uncollected()

@@ -19,7 +19,7 @@ from ..runtime.threads.recording import in_charge
 from .kinds import Operand
 from .slopes import slopes
 
-__all__ = ["Chain", "Linked", "Links", "is_linking", "links_in", "read", "tracked", "wrote"]
+__all__ = ["Chain", "Linked", "Links", "is_linking", "links_in", "looked_at", "read", "tracked", "wrote"]
 Value: TypeAlias = Any
 """A number, linked or not, or what consists of them: a vector, a matrix, a nested list."""
 
@@ -33,6 +33,9 @@ class Chain(Protocol):
 
     def combined(self, parts: Sequence[tuple[Any, float]]) -> Value:
         """The node of a number that depends on these nodes, by these derivatives."""
+
+    def dual(self, node: Any) -> float:
+        """The directional derivative of the number at a node; 0 on a tape."""
 
 
 class Links(Protocol):
@@ -73,7 +76,7 @@ class Linked(float):
     @property
     def dual(self) -> float:
         """In forward mode: its directional derivative."""
-        return float(self.node) if isinstance(self.node, float) else 0.0
+        return self.chain.dual(self.node)
 
     def __add__(self, other: object) -> Operand:
         return _operated(ADD, float.__add__, self, other)
@@ -228,6 +231,13 @@ def read(array: object, position: tuple[int, ...], value: object) -> Operand:
     if not isinstance(value, float) or not is_linking():
         return value
     return recorder.host_read(array, position, value)
+
+
+def looked_at(array: object) -> None:
+    """Tell the recorder in charge, if it wants to know, that the host reads all of an array."""
+    recorder: Any = in_charge()
+    if hasattr(recorder, "host_looked"):
+        recorder.host_looked(array)
 
 
 def wrote(array: object, where: object, value: object) -> None:

@@ -209,3 +209,29 @@ def what_the_host_computes_has_no_second_derivative(qd, how):
         loss[None] = 2.0 * (k() if how == "returned" else x[0])
 
     return Run(hessian(qd, x, loss, program), raises=Raises("RuntimeError", "no second derivatives of what the host"))
+
+
+@case(rules=["grad.forward"], dtypes=TYPES)
+def columns_of_a_jacobian(qd, dtype):
+    """Nine columns, several of which a launch computes: y[i] = x[i]^4 x[8 - i] by a loop and a branch."""
+    x, y, columns = real(qd, dtype, 9), real(qd, dtype, 9), qd.field(dtype, shape=(9, 9))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for j in range(3):
+                if j < 2:
+                    s = s * s
+                else:
+                    y[i] = s * x[8 - i]
+
+    def run():
+        columns.from_numpy(qd.ad.jacobian(k, y, x))
+
+    xs = [0.5, -1.0, 2.0, 0.25, -0.5, 4.0, 1.0, -2.0, 8.0]
+    expected = [[0.0] * 9 for _ in xs]
+    for i, a in enumerate(xs):
+        expected[i][i] += 4 * a**3 * xs[8 - i]
+        expected[i][8 - i] += a**4
+    return Run(run, given={x: xs}, expect=[(columns, expected), (x, xs)])

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ad_kit import Program, check_dot, check_forward
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
 import adstack as qd
 from adstack.autodiff.forward import forward
+from adstack.autodiff.places import in_lane
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
 from adstack.ir.structure import Kernel, Place
@@ -226,3 +229,33 @@ def test_forward_and_reverse_are_transposes_of_each_other(make: Any) -> None:
     for seed in range(3):
         program = Program(make, seed=seed)
         check_dot(program, program.run)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 100_000), st.integers(2, 4))
+def test_each_lane_is_what_one_direction_gives(seed: int, lanes: int) -> None:
+    kernel = random_kernel(seed, 60)
+    optimized, duals = optimize(kernel, keep_accesses=True), duals_of(kernel)
+    every = [{name: in_lane(dual, lane) for name, dual in duals.items()} for lane in range(lanes)]
+    rng, params = np.random.default_rng(seed), random_params(kernel, seed)
+    start = random_buffers(kernel, seed)
+    tangents = [{name: rng.normal(size=start[name].shape) for name in duals} for _ in range(lanes)]
+
+    def launched(*which: int) -> tuple[dict[str, Any], list[float], list[str]]:
+        memory, printed = copy.deepcopy(start), list[str]()
+        for place, lane in enumerate(which):
+            for name, values in tangents[lane].items():
+                memory[every[place][name].name] = np.asarray(values, start[name].dtype)
+        changed = forward(optimized, *every[: len(which)])
+        verify(changed)
+        return memory, [*run(lower(changed), memory, params, options=RunOptions(stdout=printed.append))], printed
+
+    memory, returned, printed = launched(*range(lanes))
+    real = sum(dtype.is_float for dtype in kernel.returns)
+    for lane in range(lanes):
+        alone, returned_alone, printed_alone = launched(lane)
+        assert printed == printed_alone
+        assert all(same_bits(memory[name], alone[name]) for name in start)
+        assert all(same_bits(memory[every[lane][name].name], alone[dual.name]) for name, dual in duals.items())
+        first = len(kernel.returns)
+        assert np.array_equal(returned[first + lane :: lanes][:real], returned_alone[first:], equal_nan=True)

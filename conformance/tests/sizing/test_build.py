@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
-from adstack.ir.structure import Value
+from adstack.ir.ops import STORE
+from adstack.ir.structure import Program, Value
+from adstack.ir.text.parser import parse_ir
 from adstack.ir.types import i64
-from adstack.sizing.build import total
-from adstack.sizing.expr import Const, Number, Plus
+from adstack.ir.verify.verifier import verify
+from adstack.sizing.build import Builder, total
+from adstack.sizing.dependence import Dependence
+from adstack.sizing.expr import Const, Number, Plus, SumOverRange, Triangle
 
 N, M = Number(Value(i64)), Number(Value(i64))
 
@@ -27,3 +33,38 @@ N, M = Number(Value(i64)), Number(Value(i64))
 )
 def test_a_sum_keeps_all_its_terms_and_has_one_constant(terms, wanted) -> None:
     assert total(*terms) == wanted
+
+
+SUMMED = """
+  program @k {{
+    place @n : i64[2] field
+    task @k.0 serial () {{
+      %0 = const 0 : i64
+      %1 = const 1 : i64
+      %lo = load @n[%0]
+      %hi = load @n[%1]
+      %sum = for %j = %lo to %hi carry (%s = %0) {{
+        %test = {test}
+        %count = select %test, %j, %0
+        %more = add %s, %count
+        yield %more
+      }}
+      store @n[%0], %sum
+      return
+    }}
+  }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "closed"),
+    [("gt %j, %0", True), ("lt %0, %j", True), ("le %j, %0", False), ("eq %j, %0", False), ("lt %j, %0", False)],
+)
+def test_only_what_is_above_zero_makes_a_triangle(test: str, closed: bool) -> None:
+    program = parse_ir(textwrap.dedent(SUMMED.format(test=test)).strip() + "\n")
+    verify(program)
+    assert isinstance(program, Program)
+    (task,) = program.tasks
+    (store,) = [op for op in task.body.walk() if op.opdef is STORE]
+    formula = Builder(Dependence(task)).size(store.operands[-1])
+    assert isinstance(formula, Triangle if closed else SumOverRange)

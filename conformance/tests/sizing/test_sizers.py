@@ -125,6 +125,43 @@ def test_a_triangle_may_be_moved_by_one(bound, is_formula, depth):
     assert depth in depths.tolist()
 
 
+def test_a_triangle_that_is_too_large_to_count_saturates():
+    """What is below the first iteration is not taken off what can't be counted."""
+    wide = TRIANGLE.replace("@n[%i]", "@m[%1]\n  %lo = load @m[%i]").replace("%j = %0", "%j = %lo").replace("%0", "%z")
+    sized = sized_program(nest("%z = const 0 : i64\n" + wide))
+    sizers = [task for task in sized.program.tasks if task.sizes]
+    assert not any(op.opdef is FOR for task in sizers for op in task.body.walk())
+    depths = np.zeros(len(sized.sizes), np.int64)
+    only = type(sized.program)("sizers", sizers, sized.program.places)
+    run(only, {"m": np.array([5, 2**40, 7, 5]), "x": np.zeros(4), "depths": depths, **gradients()})
+    assert max(depths) == MOST
+
+
+BRANCHED = """
+  %c = load @n[%i]
+  %g = gt %c, %4
+  %e = if %g -> (i32) {
+    %p = load @n[%0]
+    yield %p
+  } else {
+    %q = load @n[%1]
+    yield %q
+  }
+"""
+
+
+@pytest.mark.parametrize("counts", [(3, 2, 1, 1), (6, 9, 5, 5), (3, 7, 9, 1)])
+def test_the_host_evaluates_the_branch_that_is_taken(counts):
+    """A bound that comes from a branch is a number of the program."""
+    kernel = nest(BRANCHED + SIMPLE.format(hi="%e"))
+    sized = sized_program(kernel)
+    before = after_forward(kernel, memory(counts))
+    _, depths = launched(sized, before)
+    expected = max(counts[0] if count > 4 else counts[1] for count in counts)
+    (size,) = sized.sizes
+    assert evaluate(size, (), before) == depths[size.number] == expected
+
+
 RAGGED = TRIANGLE.replace("%0 to %j", "%0 to %c2").replace("%b = for", "%c2 = load @n[%j]\n    %b = for")
 
 

@@ -18,7 +18,7 @@ from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.state import Runtime
-from ...runtime.threads.recording import RECORDERS, is_recording
+from ...runtime.threads.recording import RECORDERS, is_recording, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ...values.linked import Linked
@@ -31,7 +31,7 @@ from ..modes.differentiated import with_arrays
 from ..modes.jvp import has_second, refuse_partial
 from .arguments import duals_of_gradients
 from .constants import check_constants
-from .tangents import Tangents, tangent_of
+from .tangents import Tangents
 
 __all__ = ["FwdMode"]
 
@@ -61,6 +61,7 @@ class FwdMode(Scoped):
 
     Attributes:
         calls: what was launched: (kernel, arguments), in order.
+        tangents: the numbers of the host that move.
     """
 
     def __init__(self, loss: Any, param: Any, seed: Any = None, clear_gradients: bool = True) -> None:
@@ -71,7 +72,7 @@ class FwdMode(Scoped):
             _check(data)
         self.seed = _direction(param, seed)
         self.calls: list[tuple[object, tuple[object, ...]]] = []
-        self._tangents = Tangents()
+        self.tangents = self.chain()
         self._recorder: Entry[Any] | None = None
         self._observer: Entry[Any] | None = None
         self._duals: dict[object, tuple[Buffer, Buffer]] = {}
@@ -82,27 +83,35 @@ class FwdMode(Scoped):
             raise AdstackRuntimeError("FwdMode can't be entered inside another FwdMode or Tape", do="leave it first")
         try:
             with RUNTIME_LOCK.lock:
-                self._begin()
+                self.begin()
         except BaseException:
             self._end()
             raise
         return self
 
-    def _begin(self) -> None:
+    def chain(self) -> Tangents:
+        """What the numbers of one block belong to."""
+        return Tangents()
+
+    def beside(self, dual: Buffer) -> Sequence[Buffer]:
+        """The memory of all tangents, one for each direction, of what has the memory `dual` beside it."""
+        return (dual,)
+
+    def begin(self) -> None:
         """Take over the calls of this thread: they are launched with tangents."""
         if self.clear_gradients:
             clear_all("dual")
         for data in (*self.losses, self.param):
             self._take(data.buffer, data.dual.buffer)
         self.param.dual.from_numpy(self.seed)
-        self._tangents = Tangents()
+        self.tangents = self.chain()
         holder = self.holder()
         self._recorder = RECORDERS.begin(self, holder)
         self._observer = OBSERVERS.begin(self, holder)
 
     def _end(self) -> None:
         """Leave the calls of this thread to others again."""
-        self._tangents.close()
+        self.tangents.close()
         RECORDERS.end(self._recorder)
         OBSERVERS.end(self._observer)
 
@@ -112,7 +121,8 @@ class FwdMode(Scoped):
             with RUNTIME_LOCK.lock:
                 self._note_others()
                 if not any(loss is self.param for loss in self.losses):
-                    self.param.dual.fill(0)
+                    with recording(None):
+                        self.param.dual.fill(0)
         finally:
             self._end()
 
@@ -126,20 +136,25 @@ class FwdMode(Scoped):
             return returned
         if specialisation.records is not None:
             specialisation.records.note(call)
-        return None if specialisation.returns is None else self._tangents.returned(specialisation.returns, returned)
+        return None if specialisation.returns is None else self.tangents.returned(specialisation.returns, returned)
 
     def enter(self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime) -> Specialisation:
         """What computes the tangents of a call of a kernel: the specialisation itself where there are none."""
-        check_constants(specialisation, call)
-        duals = companions(specialisation, "dual")
-        if not duals:
+        if not self.moves(specialisation, call):
             return specialisation
-        self._note_others()
-        for name, place in duals.items():
-            self._take(*_memory(specialisation, call.arrays, name, place.name))
         differentiated(specialisation, "forward", runtime, strict=False).check(call)
         jvp: Specialisation = kernel.with_tangents(specialisation, runtime)
         return jvp
+
+    def moves(self, specialisation: Specialisation, call: Call) -> bool:
+        """Whether a call has something with a dual; those duals are ready for it then."""
+        check_constants(specialisation, call)
+        duals = companions(specialisation, "dual")
+        if duals:
+            self._note_others()
+        for name, place in duals.items():
+            self._take(*_memory(specialisation, call.arrays, name, place.name))
+        return bool(duals)
 
     def adjoint(
         self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime, args: Sequence[object]
@@ -158,20 +173,21 @@ class FwdMode(Scoped):
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """The `value` that the host has read at a `position` of an array; it moves along the dual of the element."""
-        beside = array.dual
-        if beside is None or not beside.is_placed:
+        dual = array.dual
+        if dual is None or not dual.is_placed:
             return value
-        return Linked.of(value, self._tangents, float(beside.buffer.item(position)))
+        tangents = [float(buffer.item(position)) for buffer in self.beside(dual.buffer)]
+        return Linked.of(value, self.tangents, self.tangents.node(tangents))
 
     def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
         """The host has written linked numbers, the `entries`, to an array: the elements move as the numbers do."""
         if array.dual is None or not array.dual.is_placed:
             return
-        buffer = array.dual.buffer
-        tangents = [tangent_of(entry, self._tangents) for entry in entries]
-        positions = flat_positions(buffer, where)
-        values = np.array([number(t, buffer.dtype, "a dual") for t in tangents], buffer.dtype.numpy)
-        buffer.exchange(positions, np.resize(values, len(positions)))
+        along = zip(*map(self.tangents.tangents, entries), strict=True)
+        for buffer, tangents in zip(self.beside(array.dual.buffer), along, strict=True):
+            positions = flat_positions(buffer, where)
+            values = np.array([number(t, buffer.dtype, "a dual") for t in tangents], buffer.dtype.numpy)
+            buffer.exchange(positions, np.resize(values, len(positions)))
 
     def _take(self, primal: Buffer, dual: Buffer) -> None:
         """Work with a dual that may be another thread's until now."""
@@ -197,15 +213,17 @@ class FwdMode(Scoped):
             primal, dual = self._duals[key]
             positions = differing(old, primal.read())
             if len(positions) and dual is not self.param.dual.buffer:
-                dual.exchange(positions, np.zeros(len(positions), dual.dtype.numpy))
+                for buffer in self.beside(dual):
+                    buffer.exchange(positions, np.zeros(len(positions), dual.dtype.numpy))
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """The host has written to an array: the elements are constant; those of the parameter move along the seed."""
         dual = None if array is self.param else array.dual
         if dual is not None and dual.is_placed and dual.has_data():
-            contents = np.array(dual.buffer.read())
-            contents[where] = 0
-            dual.buffer.write(contents)
+            for buffer in self.beside(dual.buffer):
+                contents = np.array(buffer.read())
+                contents[where] = 0
+                buffer.write(contents)
 
 
 def _memory(specialisation: Specialisation, arrays: Any, name: str, dual: str) -> tuple[Buffer, Buffer]:

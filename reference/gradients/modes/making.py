@@ -12,6 +12,7 @@ from typing import Final
 from ...autodiff.overwrite.parts import parts
 from ...ir.structure import Kernel, Place
 from ...launch.specialisation import Specialisation
+from ...runtime.compiled import Compiled
 from ...runtime.compiler import compile_kernel
 from ...runtime.derived import Derived
 from ...runtime.modes import checked_mode, forward_mode, journal_mode, reverse_mode, seen_mode
@@ -23,7 +24,15 @@ from .differentiated import Differentiated
 from .races import Races
 from .state import Journaled, Mode, Role, state_of
 
-__all__ = ["MODES", "compile_mode", "compile_parts", "compile_with_journal", "seen_mode"]
+__all__ = [
+    "MODES",
+    "compile_lanes",
+    "compile_mode",
+    "compile_parts",
+    "compile_with_journal",
+    "races_of",
+    "seen_mode",
+]
 
 MODES: Final[dict[Mode, Callable[[Specialisation, dict[str, Place], Runtime], Derived]]] = {
     "forward": lambda specialisation, places, runtime: forward_mode(specialisation.kernel, places, runtime.options),
@@ -52,6 +61,14 @@ def compile_with_journal(specialisation: Specialisation, places: dict[str, Place
     sizing = forward if mode.silent is None else _part(specialisation, mode.silent, runtime)
     backward = compile_mode(specialisation, mode.backward, "grad", places, runtime)
     return Journaled(forward, sizing, backward, mode)
+
+
+def compile_lanes(
+    specialisation: Specialisation, places: dict[str, Place], lanes: int, runtime: Runtime
+) -> tuple[Derived, Compiled]:
+    """The specialisation with several tangents beside each value; `places` are those of the duals."""
+    derived = forward_mode(specialisation.kernel, places, runtime.options, lanes)
+    return derived, compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
 
 
 def _part(specialisation: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisation:
@@ -83,10 +100,11 @@ def compile_mode(
         return Plan(runtime.backend, compiled, buffers)
 
     lean = None if derived.recipe is None else Checkpointed(derived.recipe, plan_of)
-    return Differentiated(specialisation, plan_of(derived), places, derived, _races(specialisation, places), lean)
+    return Differentiated(specialisation, plan_of(derived), places, derived, races_of(specialisation, places), lean)
 
 
-def _races(specialisation: Specialisation, places: dict[str, Place]) -> Races:
+def races_of(specialisation: Specialisation, places: dict[str, Place]) -> Races:
+    """What is known of its races, where `places` have gradients or duals."""
     state, names = state_of(specialisation), names_of(places)
     races = state.races.get(names)
     if races is None:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Place, Value
 from ...launch.specialisation import Specialisation
+from ...runtime.compiled import Compiled
 from ...runtime.derived import Derived, JournalMode
 from ...runtime.memory.buffers import Array
 from .differentiated import Differentiated
@@ -26,6 +27,7 @@ __all__ = [
     "DerivedKey",
     "GradientState",
     "Journaled",
+    "LanesKey",
     "Latest",
     "LatestKey",
     "Mode",
@@ -78,6 +80,13 @@ class ActiveKey(NamedTuple):
 
     role: Role
     names: Names
+
+
+class LanesKey(NamedTuple):
+    """The key of the kernel that computes so many tangents of each value."""
+
+    names: Names
+    lanes: int
 
 
 class Accompanied(NamedTuple):
@@ -152,6 +161,7 @@ class GradientState:
         refusals: why a launch can't be recorded in some way, by the names of the places with gradients.
         beside: what launches copy of what they are about to overwrite.
         jvps: the kernel that computes tangents beside its values, by the names of the places that have duals.
+        lanes: the same with several tangents beside each value.
     """
 
     real: dict[Role, list[Place]] = field(default_factory=dict)
@@ -170,6 +180,7 @@ class GradientState:
     refusals: dict[Names, dict[Way, AdstackDataAccessError]] = field(default_factory=dict)
     beside: Beside | None = None
     jvps: dict[Names, Specialisation] = field(default_factory=dict)
+    lanes: dict[LanesKey, tuple[Derived, Compiled]] = field(default_factory=dict)
 
 
 def state_of(specialisation: Specialisation) -> GradientState:

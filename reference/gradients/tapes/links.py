@@ -50,6 +50,10 @@ class Handle:
         assert self.links is not None
         return self.links.combined(parts)
 
+    def dual(self, node: int) -> float:
+        """Numbers of a tape have no directional derivative."""
+        return 0.0
+
 
 Returned: TypeAlias = Any
 """What a call returned, or a part of it: a number, a vector or matrix, a struct, a tuple."""

@@ -1,0 +1,167 @@
+"""Forward mode along several directions at once, for the columns of a Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...data.fields import Field
+from ...data.hostarrays import HostArray
+from ...data.ndarrays import Ndarray
+from ...errors import AdstackMemoryError, AdstackRuntimeError
+from ...launch.arguments import Call
+from ...launch.specialisation import Specialisation
+from ...runtime import state
+from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.state import Runtime
+from ..memory.undo import identity
+from .dual import FwdMode
+from .lane_memory import LaneMemory, TooManyLanesError
+from .tangents import Lanes, Tangents
+
+__all__ = ["Columns"]
+
+_DUALS: Final = ("dual", "grad.dual")
+
+
+class Columns(FwdMode):
+    """As `FwdMode`, along several directions. Duals hold the tangents along the first, `memory` those along the others.
+
+    Nobody else may look at duals meanwhile, and nothing is differentiated in reverse: whatever has one direction in
+    mind is refused, and so is what takes too much memory. `narrower` then says how many directions may be tried.
+
+    Args:
+        loss: the field or ndarray whose duals are wanted.
+        param: the field or ndarray along which to differentiate.
+        seeds: the directions, one number for each number in `param`, flat.
+        memory: of as many directions; it may have been used before.
+
+    Attributes:
+        narrower: 0 until something is refused; then how many directions to go on with, which may be 1: use `FwdMode`.
+    """
+
+    def __init__(self, loss: Any, param: Any, seeds: Sequence[Array], memory: LaneMemory) -> None:
+        self.narrower = 0
+        self._memory = memory
+        self._seeds = seeds
+        self._looked_after: set[object] = set()
+        super().__init__(loss, param, seeds[0])
+
+    def chain(self) -> Tangents:
+        """See `FwdMode.chain`."""
+        return Lanes(self._memory.lanes, self._alone)
+
+    def beside(self, dual: Buffer) -> Sequence[Buffer]:
+        """See `FwdMode.beside`."""
+        try:
+            return self._memory.beside(dual)
+        except TooManyLanesError as error:
+            raise self._too_many() from error
+
+    def begin(self) -> None:
+        """See `FwdMode.begin`."""
+        self._memory.clear()
+        for data in (*self.losses, self.param):
+            self._check_dense(data)
+        duals = [data for data in state.current().residents() if isinstance(data, (Field, Ndarray)) and _is_dual(data)]
+        self._looked_after = {identity(dual.buffer) for dual in duals if dual.has_data()}
+        super().begin()
+        dual = self.param.dual.buffer
+        for buffer, seed in zip(self.beside(dual), self._seeds, strict=True):
+            buffer.write(np.reshape(seed, dual.shape))
+
+    def columns(self, data: Any) -> list[Array]:
+        """The tangents of a field or ndarray, an array of its shape for each direction."""
+        if self._memory.is_shared:
+            raise self._alone("others may look at duals")
+        return [np.array(buffer.read()) for buffer in self.beside(data.dual.buffer)]
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch a kernel along all directions, or plainly if nothing that it touches has a dual; what it returns."""
+        specialisation, call, runtime = kernel.prepared(args, kwargs)
+        self._check_duals(specialisation, call)
+        if not self.moves(specialisation, call):
+            return specialisation.launch(call)
+        scalars = self._launched(specialisation, call, runtime)
+        if specialisation.records is not None:
+            specialisation.records.note(call)
+        return None if specialisation.returns is None else self.tangents.returned(specialisation.returns, scalars)
+
+    def _launched(self, specialisation: Specialisation, call: Call, runtime: Runtime) -> Sequence[Any]:
+        try:
+            mode = self._memory.mode(specialisation, runtime)
+            return mode.run(call, self._memory.arrays(mode, call))
+        except (TooManyLanesError, AdstackMemoryError) as error:
+            raise self._too_many() from error
+
+    # ---- what is refused
+
+    def enter(self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime) -> Specialisation:
+        """Refuse a Tape."""
+        raise self._alone("a Tape records launches")
+
+    def adjoint(
+        self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime, args: Sequence[object]
+    ) -> tuple[Specialisation, Call]:
+        """Refuse reverse mode."""
+        raise self._alone("a launch is differentiated in reverse")
+
+    def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
+        """See `FwdMode.host_read`."""
+        self._check_host(array)
+        return super().host_read(array, position, value)
+
+    def host_looked(self, array: Any) -> None:
+        """The host reads all of an array."""
+        if _is_dual(array):
+            raise self._alone("the host reads a dual")
+
+    def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
+        """See `FwdMode.host_linked`."""
+        self._check_host(array)
+        super().host_linked(array, where, entries)
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """See `FwdMode.host_wrote`."""
+        self._check_host(array)
+        super().host_wrote(array, where)
+
+    def _check_host(self, array: Any) -> None:
+        self.host_looked(array)
+        self._check_dense(array)
+
+    def _check_dense(self, data: Any) -> None:
+        """Cells of sparse levels are set to zero with the duals that adstack knows of."""
+        if data.cells:
+            raise self._alone("a field is sparse")
+
+    def _check_duals(self, specialisation: Specialisation, call: Call) -> None:
+        """Refuse a kernel that works on duals, or on sparse fields."""
+        if any(place.role in _DUALS for place in specialisation.kernel.places.values() if place.kind == "field"):
+            raise self._alone("a kernel works on duals")
+        mine = {place.name for place in specialisation.kernel.places.values() if place.role in _DUALS}
+        others = [buffer for name, buffer in call.arrays.items() if name not in mine]
+        if any(identity(buffer) in self._looked_after for buffer in others):
+            raise self._alone("a kernel works on duals")
+        for data in specialisation.fields.values():
+            self._check_dense(data)
+
+    def _alone(self, what: str) -> AdstackRuntimeError:
+        self.narrower = 1
+        return AdstackRuntimeError(
+            f"several columns of a Jacobian can't be computed at once: {what}",
+            do="let the error pass: they are computed one at a time",
+        )
+
+    def _too_many(self) -> AdstackRuntimeError:
+        self.narrower = max(1, self._memory.lanes // 2)
+        return AdstackRuntimeError(
+            f"{self._memory.lanes} columns of a Jacobian at once take too much memory",
+            do="let the error pass: fewer are computed at once",
+        )
+
+
+def _is_dual(data: HostArray) -> bool:
+    return data.role in _DUALS
