@@ -19,7 +19,7 @@ from ..runtime.threads.recording import in_charge
 from .kinds import Operand
 from .slopes import slopes
 
-__all__ = ["Chain", "Linked", "Links", "is_linking", "links_in", "read", "tracked", "wrote"]
+__all__ = ["Chain", "Linked", "Links", "copied", "is_linking", "links_in", "read", "tracked", "wrote"]
 Value: TypeAlias = Any
 """A number, linked or not, or what consists of them: a vector, a matrix, a nested list."""
 
@@ -228,6 +228,15 @@ def read(array: object, position: tuple[int, ...], value: object) -> Operand:
     if not isinstance(value, float) or not is_linking():
         return value
     return recorder.host_read(array, position, value)
+
+
+def copied(array: object, source: object, copy: Callable[[], object]) -> bool:
+    """Let `copy` write all elements of an array with those of another one that is like it, and link them.
+
+    False if nothing was done, as who records them wants to know of each.
+    """
+    recorder: Any = in_charge()
+    return hasattr(recorder, "host_copied") and recorder.host_copied(array, source, copy)
 
 
 def wrote(array: object, where: object, value: object) -> None:
