@@ -117,7 +117,7 @@ class NdarrayParameter:
         if isinstance(value, Ndarray):
             self._accepted[value.signature] = signature
         elif isinstance(value, np.ndarray):
-            call.owners = {**(call.owners or {}), self.name: _owner(value)}
+            call.owners = {**(call.owners or {}), self.name: memory.owner}
         elif not is_torch(value) and dlpack.kind_of(value) in dlpack.HOST:
             call.owners = {**(call.owners or {}), self.name: value}
         self._pass(self.name, memory.buffer, memory.owner, call)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from sys import is_finalizing
 from typing import Final, NamedTuple
 from weakref import ReferenceType, ref
 
@@ -61,6 +62,7 @@ class Staging:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self._owned: dict[int, _Owned] = {}
+        self._bytes = 0  # about `size`: threads may come between
         self._most = MOST if backend.capabilities.stages and not current().limit else 0
         current().spares.add(self)
 
@@ -94,7 +96,9 @@ class Staging:
     def _begun(self, identity: int, owner: object) -> _Owned:
         """Nothing is kept for an object so far, which is known by its identity as long as it lives."""
 
-        def forget(_: object) -> None:
+        def forget(_: object, ends: Callable[[], bool] = is_finalizing) -> None:
+            if ends():
+                return  # a process that ends gives back everything
             if self._owned.get(identity) is owned:
                 del self._owned[identity]
             owned.gone = True
@@ -110,6 +114,7 @@ class Staging:
             piece = owned.pieces.pop()
             if piece.dtype is dtype and piece.shape == shape:
                 owned.pieces += others
+                self._bytes -= piece.size
                 return piece.storage
             others.append(piece)
         owned.pieces += others
@@ -118,7 +123,10 @@ class Staging:
     def give(self, owned: _Owned, dtype: DType, shape: tuple[int, ...], size: int, storage: Storage) -> None:
         """No call has some memory any more. May be called at any moment, in any thread."""
         owned.pieces.append(_Piece(dtype, shape, storage, size))
-        if owned.gone or self.size > self._most:
+        self._bytes += size
+        if self._bytes > self._most:
+            self._bytes = self.size
+        if owned.gone or self._bytes > self._most:
             self._abandon(owned)
 
     def _abandon(self, owned: _Owned) -> None:
@@ -126,12 +134,14 @@ class Staging:
         device = reclaiming(self.backend)
         while owned.pieces:
             piece = owned.pieces.pop()
+            self._bytes -= piece.size
             if device is not None:
                 device.abandon(piece.storage)
 
     def relieve(self) -> bool:
         """Give back all that is kept; whether there was any."""
         pieces = [*self._popped(list(self._owned.values()))]
+        self._bytes = 0
         for piece in pieces:
             self.backend.free(piece.storage)
         return bool(pieces)
