@@ -84,9 +84,6 @@ class Event:
     def reverse(self) -> None:
         """Propagate adjoints through it; memory is as it was just after it."""
 
-    def give_back(self) -> None:
-        """All adjoints have been propagated: put back what was taken out of gradients on the way."""
-
     def again(self) -> None:
         """Do it once more, on the memory of now: gradients are checked by launching again."""
         raise NotImplementedError
@@ -122,7 +119,7 @@ class HostWrites(Event):
             change.buffer.write(change.undone(change.buffer.read()))
 
     def give_back(self) -> None:
-        """See `Event.give_back`: add the gradients of inputs to those of the elements' first values."""
+        """Add the gradients of inputs to those of the elements' first values."""
         for buffer, taken in self.taken:
             buffer.write(buffer.read() + taken)
         self.taken.clear()

@@ -230,13 +230,16 @@ def read(array: object, position: tuple[int, ...], value: object) -> Operand:
     return recorder.host_read(array, position, value)
 
 
-def copied(array: object, source: object, copy: Callable[[], object]) -> bool:
+def copied(array: Value, source: Value, copy: Callable[[], object]) -> bool:
     """Let `copy` write all elements of an array with those of another one that is like it, and link them.
 
-    False if nothing was done, as who records them wants to know of each.
+    False if nothing was done: one of them has no gradient, or who records them wants to know of each element.
     """
     recorder: Any = in_charge()
-    return hasattr(recorder, "host_copied") and recorder.host_copied(array, source, copy)
+    if not hasattr(recorder, "host_copied"):
+        return False
+    placed = all(one.grad is not None and one.grad.is_placed for one in (array, source))
+    return placed and bool(recorder.host_copied(array, source, copy))
 
 
 def wrote(array: object, where: object, value: object) -> None:

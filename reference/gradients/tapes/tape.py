@@ -161,7 +161,8 @@ class Tape(Scoped):
                     if self.grad_check:
                         check_gradients(self.loss, self._events, self.grad_check)
                     for event in self._events:
-                        event.give_back()
+                        if isinstance(event, HostWrites):
+                            event.give_back()
                 finally:
                     rewound.restore()
 
@@ -340,8 +341,7 @@ class Tape(Scoped):
 
     def host_copied(self, array: Any, source: Any, copy: Callable[[], object]) -> bool:
         """Let `copy` write an array with all elements of another, linked; False if the host does so one by one."""
-        placed = all(one.grad is not None and one.grad.is_placed for one in (array, source))
-        if self.grad_check or self._around.forward is not None or not placed:
+        if self.grad_check or self._around.forward is not None:
             return False
         self._split_host(source)
         copy()
