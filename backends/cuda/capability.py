@@ -110,6 +110,7 @@ def _capabilities(device: Device, kind: str, memory: tuple[int, int]) -> Capabil
         claims=True,
         holds=True,
         gathers=True,
+        stages=True,
         sums=SUMS,
         dlpack=memory,
         details=details,

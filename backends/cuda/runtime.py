@@ -150,10 +150,11 @@ class CudaBackend(Served[Executable]):
             executable.slots[executable.module.context.own["launch"]] = self._launches[0]
             executable.repeated = False
             recording = self._recording
-            with (
-                recording.keeping(driver, executable) if recording is not None and recording.is_mine else nullcontext()
-            ):
+            if recording is None or not recording.is_mine:
                 executable.run(driver, sized=bindings.sized)
+            else:
+                with recording.keeping(driver, executable):
+                    executable.run(driver, sized=bindings.sized)
             if executable.reports_now:
                 executable.report(driver)
             elif executable.reports_late:
@@ -244,7 +245,7 @@ class CudaBackend(Served[Executable]):
 
     def _settle(self, *, finished: bool) -> None:
         """Raise what earlier launches reported, as far as it has come; all of it has if they have `finished`."""
-        for executable in (*self._pending.values(), *self._served.values()):
+        for executable in (*self._pending.values(), *(self._served.values() if self._served else ())):
             executable.check_overflow(self.driver)
         if finished:
             self._pending.clear()
@@ -384,14 +385,14 @@ class CudaBackend(Served[Executable]):
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
         """See `Transferring.copy`."""
-        with self._doing("copying memory of the device") as driver:
-            driver.copy(source.address, target.address, source.size)
+        self.copy_parts([(source, 0, target, source.count)])
 
-    def copy_at(self, source: DeviceArray, start: int, target: DeviceArray, count: int) -> None:
-        """See `Transferring.copy_at`."""
-        size = source.dtype.size
+    def copy_parts(self, parts: Sequence[tuple[DeviceArray, int, DeviceArray, int]]) -> None:
+        """See `Transferring.copy_parts`: machine code queues them all."""
         with self._doing("copying memory of the device") as driver:
-            driver.copy(source.address + start * size, target.address, count * size)
+            moves = [(s.address + start * s.dtype.size, t.address, n * s.dtype.size) for s, start, t, n in parts if n]
+            words = np.array([*driver.copier(), *(word for move in moves for word in move)], np.int64)
+            driver.check(launching.entries().copy(words.ctypes.data, len(moves)))
 
     def upload(self, storage: DeviceArray, array: Array) -> None:
         """See `Backend.upload`."""

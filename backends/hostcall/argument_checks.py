@@ -10,6 +10,7 @@ from typing import Final
 from adstack.runtime.protocol.words import ADDRESS, BESIDE, CHANGED, EXTENTS, TAG, VERSION
 
 from .assembly import rows
+from .device_checks import TAKE_DEVICE
 from .interpreter import BUFFER, BUFFER_RANK, BUFFER_WORDS, TYPE
 from .record import ARGUMENT, KINDS, RECORD, word, words
 
@@ -221,6 +222,7 @@ entry:
     i64 {KINDS["array"]}, label %array
     i64 {KINDS["host"]}, label %host
     i64 {KINDS["tensor"]}, label %tensor
+    i64 {KINDS["device"]}, label %device
   ]
 int:
   br i1 %is.integer, label %int.value, label %no
@@ -296,10 +298,13 @@ host:
 tensor:
   %lent = call i1 @tensor(ptr %record, ptr %argument, ptr %value, ptr %type)
   ret i1 %lent
+device:
+  %shared = call i1 @device(ptr %record, ptr %argument, ptr %value, ptr %type)
+  ret i1 %shared
 no:
   ret i1 false
 }}
 """
 
-TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TENSOR, _TAKE))
+TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TENSOR, TAKE_DEVICE, _TAKE))
 """`i1 @take(record, argument, value, overflow)`: check one argument and store it where the kernel finds it."""

@@ -6,6 +6,7 @@ One function of machine code (`ir`) serves all kernels; what differs stands in a
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.adstacks.stats import SIZINGS
 from adstack.runtime.protocol.shortcuts import (
+    DEVICE_NAMES,
     RECORD_NAME,
     TENSOR_METHOD,
     Shortcut,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Follower", "follower", "launch_record", "make"]
 
+_CUPY: Final = "cupy"
 _TYPES: Final = {
     "address_name": id(RECORD_NAME),
     "tensor_method": id(TENSOR_METHOD),
@@ -51,6 +54,12 @@ _TYPES: Final = {
     "float32_type": id(np.float32),
     "float64_type": id(np.float64),
     "none": id(None),
+    "true": id(True),
+    "false": id(False),
+    "zero": id(0),
+    "modules": id(sys.modules),
+    "cupy": id(_CUPY),
+    **{f"ask_{name}": id(name) for name in DEVICE_NAMES},
 }
 """The words about objects of Python and numpy that are always there."""
 

@@ -20,12 +20,23 @@ from adstack.runtime.threads.guards import invalidate
 from .ir import text
 from .symbols import python_symbols
 
-__all__ = ["LAUNCH_LOCK", "alone", "entries", "machine_code", "mover", "pause", "prepare", "repeat", "run"]
+__all__ = [
+    "LAUNCH_LOCK",
+    "alone",
+    "copier",
+    "entries",
+    "machine_code",
+    "mover",
+    "pause",
+    "prepare",
+    "repeat",
+    "run",
+]
 
 _METHOD_FLAGS: Final = 0x80 | 0x02
 """METH_FASTCALL and METH_KEYWORDS."""
 _BUILTINS: Final = ("adstack_call", "adstack_follow")
-_ENTRIES: Final = ("adstack_begin", "adstack_end", "adstack_run", "adstack_repeat", "adstack_move")
+_ENTRIES: Final = ("adstack_begin", "adstack_end", "adstack_run", "adstack_repeat", "adstack_move", "adstack_copy")
 _PAUSE_SECONDS: Final = 5e-5
 _LAST_SECONDS: Final = 2.0
 """How long a process that exits waits for a launch of another thread."""
@@ -86,12 +97,14 @@ class Entries(NamedTuple):
         release: frees the word at an address if this thread holds the lock.
         run: runs a program; see `run`.
         repeat: does several steps; see `repeat`.
+        copy: has a device make several moves of memory, see `copier`; gives 0, or the code of the first that failed.
     """
 
     acquire: Callable[[int], int]
     release: Callable[[int], None]
     run: Callable[[int, int, int], int]
     repeat: Callable[[int, int, int], None]
+    copy: Callable[[int, int], int]
 
 
 @cache
@@ -104,6 +117,7 @@ def entries() -> Entries:
         ctypes.PYFUNCTYPE(None, word)(library["adstack_end"]),
         ctypes.PYFUNCTYPE(number, word, word, number)(library["adstack_run"]),
         ctypes.PYFUNCTYPE(None, word, word, number)(library["adstack_repeat"]),
+        ctypes.PYFUNCTYPE(number, word, number)(library["adstack_copy"]),
     )
 
 
@@ -136,6 +150,11 @@ def repeat(steps: int, position: ctypes.c_int64, count: int) -> None:
 def mover() -> int:
     """The address of what moves memory of the host, as rows of `run.MOVE` words say."""
     return machine_code()[0]["adstack_move"]
+
+
+def copier() -> int:
+    """The address of what has a device copy memory of its own: of rows of `run.MOVE` words, behind `run.COPIER`."""
+    return machine_code()[0]["adstack_copy"]
 
 
 class LaunchLock:

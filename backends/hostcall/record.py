@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from adstack.runtime.protocol.shortcuts import DEVICE_NAMES
+
 __all__ = ["ARGUMENT", "ATTRIBUTE", "CONDITION", "KINDS", "MEMO", "RECORD", "RESULTS", "word", "words"]
 
 _RECORD: Final = (
@@ -14,7 +16,8 @@ _RECORD: Final = (
     "launches", "launch_slot", "lock", "release", "written", "written_count", "result_kind", "result", "address_name",
     "int_type", "float_type", "int32_type", "int64_type", "float32_type", "float64_type", "none", "conditions",
     "condition_count", "distinct", "distinct_count", "given", "depths", "sized_slot", "memo", "memo_count",
-    "sizings", "reductions", "tensor_method",
+    "sizings", "reductions", "tensor_method", "true", "false", "zero", "modules", "cupy",
+    *(f"ask_{name}" for name in DEVICE_NAMES),
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
 """Name of a word -> its index in a record.
@@ -31,6 +34,8 @@ memo, depths, sized_slot: where launches compute depths of adstacks. `memo` is t
     depths in memory are those of this memo. At `sized_slot` the launch is told whether they are valid.
 sizings: the address of three counters: launches whose depths were valid, launches that computed them, and the parallel
     loops which these ran for it, `reductions` each.
+ask_...: the addresses of strings, what tensors on devices are asked (`shortcuts.DEVICE_NAMES`); true to cupy: those of
+    objects that answers are compared with, of the modules that are loaded, and of a name among these.
 """
 
 MEMO: Final = {name: at for at, name in enumerate(("address", "value"))}
@@ -48,6 +53,9 @@ _ARGUMENT: Final = (
     "earliest",
     "latest",
     "tensor",
+    "device",
+    "stream",
+    "number",
 )
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument.
@@ -59,6 +67,8 @@ written: 1 for an array that the kernel writes.
 beside: the address of the words of the array's gradient, or 0.
 earliest, latest: between which values the word `CHANGED` of its buffer's record must be for the call to be served.
 tensor: the address of a tensor's type.
+device, stream, number: the addresses of the device of a tensor, and of the function and its argument that tell of a
+    stream: see `shortcuts.DeviceArgument`.
 """
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
@@ -67,7 +77,8 @@ ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"
 CONDITION: Final = {name: at for at, name in enumerate(("address", "other", "value"))}
 """The words of a condition: the word at `address` is less than the word at `other`; if `other` is 0, it is `value`."""
 
-KINDS: Final = {name: at for at, name in enumerate(("int", "f64", "f32", "bool", "same", "array", "host", "tensor"))}
+_KINDS: Final = ("int", "f64", "f32", "bool", "same", "array", "host", "tensor", "device")
+KINDS: Final = {name: at for at, name in enumerate(_KINDS)}
 _RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")
 RESULTS: Final = {name: at for at, name in enumerate(_RESULTS)}
 

@@ -7,7 +7,7 @@ from typing import Final
 from .assembly import rows
 from .record import word, words
 
-__all__ = ["MOVE", "MOVES", "REPEAT", "RUN", "SETTLE", "STEP"]
+__all__ = ["COPIER", "MOVE", "MOVES", "REPEAT", "RUN", "SETTLE", "STEP"]
 
 RUN: Final = f"""
 {words(run="ptr", ctx="ptr", launches="ptr", launch_slot="ptr", release="i64")}
@@ -63,7 +63,11 @@ where there is none, memory is moved: `i64 mover(moves, move_count)` gives 0 if 
 is what the launch or the mover gave."""
 
 MOVE: Final = {name: at for at, name in enumerate(("source", "target", "bytes"))}
-"""The words of a move of memory of the host: it is copied to other memory that it does not overlap with."""
+"""The words of a move of memory: it is copied to other memory that it does not overlap with."""
+
+COPIER: Final = {name: at for at, name in enumerate(("copy", "use", "context", "stream"))}
+"""The words in front of moves that a device makes: `i32 copy(target, source, bytes, stream)`, after `i32 use(context)`,
+each of which gives 0 if all goes well."""
 
 _ROW: Final = f"""
 {word("%source", "ptr", "%row", MOVE["source"])}
@@ -71,6 +75,14 @@ _ROW: Final = f"""
 {word("%bytes", "i64", "%row", MOVE["bytes"])}
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %bytes, i1 false)
   br label %each.next"""
+
+_QUEUED: Final = f"""
+{word("%source", "i64", "%row", MOVE["source"])}
+{word("%target", "i64", "%row", MOVE["target"])}
+{word("%bytes", "i64", "%row", MOVE["bytes"])}
+  %code = call i32 %copy(i64 %target, i64 %source, i64 %bytes, ptr %stream)
+  %fine = icmp eq i32 %code, 0
+  br i1 %fine, label %each.next, label %failed"""
 
 MOVES: Final = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -80,6 +92,23 @@ define i64 @adstack_move(ptr %table, i64 %count) {{
 entry:
   br label %each
 {rows("%table", len(MOVE), "%count", _ROW, then="done")}
+done:
+  ret i64 0
+}}
+
+; a mover of memory of a device: it gives the first code that is not 0
+define i64 @adstack_copy(ptr %head, i64 %count) {{
+entry:
+{"".join(word(f"%{name}", "ptr", "%head", at) for name, at in COPIER.items())}
+  %table = getelementptr i64, ptr %head, i64 {len(COPIER)}
+  %used = call i32 %use(ptr %context)
+  %ready = icmp eq i32 %used, 0
+  br i1 %ready, label %each, label %failed
+{rows("%table", len(MOVE), "%count", _QUEUED, then="done")}
+failed:
+  %first = phi i32 [ %used, %entry ], [ %code, %each.body ]
+  %wide = zext i32 %first to i64
+  ret i64 %wide
 done:
   ret i64 0
 }}

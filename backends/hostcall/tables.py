@@ -12,6 +12,7 @@ import numpy as np
 from adstack.runtime.protocol.shortcuts import (
     ArrayArgument,
     Before,
+    DeviceArgument,
     HostArgument,
     NumberArgument,
     Shortcut,
@@ -79,7 +80,7 @@ def condition_words(one: Still | Before) -> list[int]:
 
 def is_complete(entry: Entry, shortcut: Shortcut) -> bool:
     """Whether every place has its memory."""
-    arrays = [a for a in shortcut.arguments if isinstance(a, (ArrayArgument, HostArgument))]
+    arrays = [a for a in shortcut.arguments if isinstance(a, (ArrayArgument, HostArgument, DeviceArgument))]
     bound = {a.place for a in arrays} | set(shortcut.buffers)
     bound |= {a.beside for a in arrays if isinstance(a, ArrayArgument)}
     places = entry.program.places.values()
@@ -109,10 +110,13 @@ def argument_tables(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words
                 return None
             words["kind"], words["low"], words["high"] = number
             words["slot"] = entry.slots + 8 * next(scalars)
-        elif isinstance(argument, (ArrayArgument, HostArgument)):
+        elif isinstance(argument, (ArrayArgument, HostArgument, DeviceArgument)):
             words["kind"], words["low"], words["high"] = _array(argument)
             words["tensor"] = id(argument.kind)
             words |= _memory(entry, shortcut, argument.place, keep)
+            if isinstance(argument, DeviceArgument):
+                objects = {"device": argument.device, "stream": argument.stream, "number": argument.number}
+                words |= {name: id(one) for name, one in objects.items()}
             beside = argument.beside if isinstance(argument, ArrayArgument) else ""
             if beside in entry.program.places:
                 gradient = words_of([[(words | _memory(entry, shortcut, beside, keep))[name] for name in ARGUMENT]])
@@ -160,8 +164,10 @@ def _number(argument: NumberArgument) -> tuple[int, int, int] | None:
     return KINDS["int"], int(argument.least), min(int(argument.most), 2**63 - 1)
 
 
-def _array(argument: ArrayArgument | HostArgument) -> tuple[int, int, int]:
+def _array(argument: ArrayArgument | HostArgument | DeviceArgument) -> tuple[int, int, int]:
     """(kind, low, high) of an array."""
+    if isinstance(argument, DeviceArgument):
+        return KINDS["device"], id(argument.dtype), argument.rank
     if isinstance(argument, ArrayArgument):
         return KINDS["array"], id(argument.kind), argument.tag
     kind = KINDS["tensor" if isinstance(argument, TensorArgument) else "host"]

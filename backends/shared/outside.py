@@ -9,6 +9,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,7 @@ from .sites import Site
 __all__ = ["GUARDS", "Outside", "only_guards"]
 
 Array = npt.NDArray[np.int64]
+_FIRST: Final = itemgetter(0)
 GUARDS = frozenset({"bounds", "local"})
 """The kinds of sites that guards have, where debug mode does not check."""
 
@@ -45,6 +48,7 @@ class Outside:
 
     def __init__(self) -> None:
         self._watches: list[_Watch] = []
+        self._records: list[Array] = []
 
     def watch(self, record: Array, sites: Sequence[Site], owner: object) -> None:
         """Look at a record of errors at such sites from now on, for as long as its owner lives.
@@ -52,11 +56,12 @@ class Outside:
         Whoever calls keeps its memory for as long as the array is alive.
         """
         self._watches.append(_Watch(record, sites, weakref.ref(owner)))
+        self._records.append(record)
 
     @property
     def any(self) -> bool:
         """Whether a launch has reported something so far."""
-        return any(watch.record[0] for watch in self._watches)
+        return any(map(_FIRST, self._records))
 
     def taken(self) -> AdstackError | None:
         """What was reported first, by the order of the programs; all records are clear then. The device is idle."""
@@ -66,4 +71,5 @@ class Outside:
                 error = error or failure(watch.sites, watch.record.tolist(), {})
                 watch.record[:] = 0
         self._watches = [watch for watch in self._watches if watch.owner() is not None]
+        self._records = [watch.record for watch in self._watches]
         return error

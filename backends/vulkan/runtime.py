@@ -287,9 +287,10 @@ class VulkanBackend(Served[Executable]):
         with self.common.lock:
             self.stream.copy(source, target, source.bytes)
 
-    def copy_at(self, source: Piece, start: int, target: Piece, count: int) -> None:
-        """See `Transferring.copy_at`."""
-        size = source.dtype.size
-        if count:
-            with self.common.lock:
-                self.stream.copy(source, target, count * size, start=start * size)
+    def copy_parts(self, parts: Sequence[tuple[Piece, int, Piece, int]]) -> None:
+        """See `Transferring.copy_parts`."""
+        with self.common.lock:
+            for source, start, target, count in parts:
+                size = source.dtype.size
+                if count:
+                    self.stream.copy(source, target, count * size, start=start * size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -205,10 +206,22 @@ class HostArray(ABC):
                 f"copy_from takes a field or an ndarray, got {type(other).__name__}", do="use from_numpy() for arrays"
             )
         if RECORDERS and linked.is_linking(self, other):
+            if self._is_like(other) and linked.copied(self, other, partial(self._take_over, other)):
+                return
             contents = np.asarray(other.contents())
             self._replace(hostvalues.bulk(self, contents), _linked(other, contents.shape), activation.replace)
         elif not self._copied(other):
             self.from_numpy(other.contents())
+
+    def _is_like(self, other: HostArray) -> bool:
+        """Whether the other one has as many elements of the same type along each axis, and both are dense."""
+        mine, others = ((one.dtype, one.shape, one.element_shape) for one in (self, other))
+        return mine == others and not (self.cells or other.cells)
+
+    def _take_over(self, other: HostArray) -> None:
+        """Copy all elements of one that is like this one, and tell nobody."""
+        if not self.buffer.copy_from(other.buffer):
+            self.buffer.write(other.contents())
 
     def _copied(self, other: HostArray) -> bool:
         """Let the device copy, if it can."""

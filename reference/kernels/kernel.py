@@ -151,7 +151,8 @@ class Kernel(ByName):
         if self.graph and specialisation.graph is not False:
             return as_graph.launch(specialisation, call, runtime)
         result = specialisation.launch(call)
-        self._shorten(specialisation, self.positional(args, kwargs))
+        if not call.loans or not call.lent:  # Python copies what is lent
+            self._shorten(specialisation, self.positional(args, kwargs))
         return result
 
     def _shorten(self, specialisation: Specialisation, args: tuple[object, ...]) -> None:

@@ -15,7 +15,7 @@ from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.plans import Plan
-from ..runtime.protocol.shortcuts import Argument, Before, HostArgument, Still
+from ..runtime.protocol.shortcuts import Argument, Before, Still, of_others
 from ..runtime.protocol.words import CHANGED
 from ..runtime.threads.guards import GUARD, REWIRED
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
@@ -42,9 +42,8 @@ def shortcut(
     if mode.racing or plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
         return None  # whether iterations race, or all are looked at again, is Python's to say
     conditions = _conditions(specialisation)
-    hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
     records = specialisation.records
-    if conditions is None or (records is not None and not records.may_serve(hosts)):
+    if conditions is None or (records is not None and not records.may_serve(of_others(arguments))):
         return None
 
     def short(reason: HeapLimit, args: tuple[object, ...]) -> None:

@@ -81,7 +81,7 @@ class Loan:
                 f"Invalid value for argument {self.place} - the array is read-only and the kernel writes it",
                 do="pass a copy",
             )
-        if self.copy is None:
+        if self.copy is None or len(call.arrays) == 1:
             return
         for place in self._neighbours(call):
             if not written.isdisjoint((self.place, place)):
@@ -95,7 +95,9 @@ class Loan:
     def _neighbours(self, call: Call) -> list[str]:
         """The places of other arguments that share memory with this one."""
         originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
-        arrays = {place: originals.get(place, buffer.view()) for place, buffer in call.arrays.items()}
+        arrays = {
+            place: originals[place] if place in originals else buffer.view() for place, buffer in call.arrays.items()
+        }
         return [
             p for p, a in arrays.items() if p != self.place and a is not None and np.shares_memory(a, self.original)
         ]

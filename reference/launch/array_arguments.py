@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..data import dlpack
-from ..data.device_arrays import is_device_array, taken
+from ..data.device_arrays import alike, is_torch, may_be_on_device, taken
 from ..data.hostarrays import HostArray
 from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError
@@ -31,7 +31,11 @@ Tensor: TypeAlias = Any
 
 @dataclass
 class ArgumentMemory:
-    """An argument as memory: index axes first, then the element's."""
+    """An argument as memory: index axes first, then the element's.
+
+    Attributes:
+        owner, grad_owner: for arrays, the objects that have the memory.
+    """
 
     dtype: DType
     shape: tuple[int, ...]
@@ -40,6 +44,8 @@ class ArgumentMemory:
     grad: Buffer | Array | None = None
     dual: Buffer | None = None
     read_only: bool = False
+    owner: object = None
+    grad_owner: object = None
 
 
 @dataclass(frozen=True)
@@ -50,16 +56,11 @@ class WithGradient:
     grad: Tensor
 
 
-def is_torch(value: object) -> bool:
-    """Whether `value` is a torch tensor; torch is not imported for it."""
-    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
-
-
 def is_array(value: object) -> bool:
     """Whether `value` can be passed as an array argument."""
     if isinstance(value, (Ndarray, np.ndarray, WithGradient)) or is_torch(value):
         return True
-    return _is_foreign(value) or (not isinstance(value, HostArray) and dlpack.kind_of(value) is not None)
+    return not isinstance(value, HostArray) and (may_be_on_device(value) or dlpack.kind_of(value) is not None)
 
 
 def _is_plain(array: Array) -> bool:
@@ -72,11 +73,6 @@ def _owner(array: Array) -> object:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array if array.base is None else array.base
-
-
-def _is_foreign(value: object) -> bool:
-    """Whether an argument is an array of another library in the memory of a device."""
-    return not isinstance(value, HostArray) and is_device_array(value)
 
 
 class NdarrayParameter:
@@ -121,16 +117,16 @@ class NdarrayParameter:
         if isinstance(value, Ndarray):
             self._accepted[value.signature] = signature
         elif isinstance(value, np.ndarray):
-            call.owners = {**(call.owners or {}), self.name: _owner(value)}
+            call.owners = {**(call.owners or {}), self.name: memory.owner}
         elif not is_torch(value) and dlpack.kind_of(value) in dlpack.HOST:
             call.owners = {**(call.owners or {}), self.name: value}
-        self._pass(self.name, memory.buffer, call)
+        self._pass(self.name, memory.buffer, memory.owner, call)
         if memory.read_only:
             call.lend(Loan(self.name, _READ_ONLY))
         if spec.has_grad and memory.grad is not None:
-            self._pass(self._grad_name, memory.grad, call)
+            self._pass(self._grad_name, memory.grad, memory.grad_owner, call)
         if spec.has_dual and memory.dual is not None:
-            self._pass(self._dual_name, memory.dual, call)
+            self._pass(self._dual_name, memory.dual, None, call)
 
     def _take_known(self, array: Ndarray, call: Call) -> None:
         """Take an ndarray of a kind that was checked before."""
@@ -161,9 +157,11 @@ class NdarrayParameter:
         return self._described_tensor(value) if is_torch(value) else None
 
     def _described_tensor(self, tensor: Tensor) -> Argument | None:
-        """Tensors of the host that need no gradient, like this one."""
-        if tensor.device.type != "cpu" or tensor.requires_grad:
+        """Tensors that need no gradient, like this one."""
+        if tensor.requires_grad:
             return None
+        if tensor.device.type != "cpu":
+            return alike(self.name, tensor)
         array = tensor.detach().numpy()
         return TensorArgument(self.name, type(tensor), array.data.format, array.ndim) if _is_plain(array) else None
 
@@ -175,9 +173,11 @@ class NdarrayParameter:
         if isinstance(value, np.ndarray):
             return self._numpy(value)
         if isinstance(value, WithGradient):
-            return replace(self._memory(value.data), grad=self._memory(value.grad).buffer)
-        if _is_foreign(value):
-            return self._on_device(value)
+            gradient = self._memory(value.grad)
+            return replace(self._memory(value.data), grad=gradient.buffer, grad_owner=gradient.owner)
+        memory = None if isinstance(value, HostArray) else self._on_device(value)
+        if memory is not None:
+            return memory
         if is_torch(value):
             return self._torch(value)
         shared = None if isinstance(value, HostArray) else dlpack.on_host(value)
@@ -193,27 +193,33 @@ class NdarrayParameter:
             dtype = from_numpy(array.dtype)
         except KeyError:
             raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
-        return ArgumentMemory(dtype, array.shape, None, array)
+        return ArgumentMemory(dtype, array.shape, None, array, owner=_owner(array))
 
-    def _on_device(self, value: Tensor) -> ArgumentMemory:
-        buffer, read_only = taken(self.name, value)
+    def _on_device(self, value: Tensor) -> ArgumentMemory | None:
+        """The memory of an array that is on a device; None if it is not."""
+        there = taken(self.name, value)
+        if there is None:
+            return None
+        buffer, read_only = there
         memory = ArgumentMemory(buffer.dtype, buffer.shape, None, buffer, read_only=read_only)
         if getattr(value, "requires_grad", False) and self.needs_grad is not False:
             if value.grad is None:
                 value.grad = value.detach() * 0
-            memory.grad, _ = taken(f"{self.name}.grad", value.grad)
+            beside = taken(self._grad_name, value.grad)
+            memory.grad = None if beside is None else beside[0]
         return memory
 
     def _torch(self, tensor: Tensor) -> ArgumentMemory:
         if tensor.device.type != "cpu":
             raise self._mismatch("device", "cpu", tensor.device)
         memory = self._numpy(tensor.detach().numpy())
+        memory.owner = tensor
         if tensor.requires_grad and self.needs_grad is not False:
             if tensor.grad is None:
                 import torch
 
                 tensor.grad = torch.zeros_like(tensor)
-            memory.grad = tensor.grad.detach().numpy()
+            memory.grad, memory.grad_owner = tensor.grad.detach().numpy(), tensor.grad
         return memory
 
     def _checked(self, memory: ArgumentMemory) -> NdarraySpec:
@@ -241,16 +247,18 @@ class NdarrayParameter:
             raise self._mismatch("element shape", wanted, f"{trailing} as its trailing axes")
         return wanted, len(memory.shape) - len(wanted)
 
-    def _pass(self, place: str, memory: Buffer | Array, call: Call) -> None:
+    def _pass(self, place: str, memory: Buffer | Array, owner: object, call: Call) -> None:
+        """Let a launch work on memory; of an array that the device does not address it gets a copy."""
         if isinstance(memory, Buffer):
             call.arrays[place] = memory
             return
         array = memory if memory.flags.c_contiguous and memory.flags.aligned else self._contiguous(memory)
-        backend = state.current().backend
-        storage = backend.adopt(array)
-        buffer = Buffer(backend, from_numpy(array.dtype), array.shape, storage, shared=storage is not None)
+        runtime = state.current()
+        storage, dtype = runtime.backend.adopt(array), from_numpy(array.dtype)
         if storage is None:
-            buffer.write(array)
+            buffer: Buffer = runtime.staging.copied(array, dtype, owner)
+        else:
+            buffer = Buffer(runtime.backend, dtype, array.shape, storage, shared=True)
         if storage is None or array is not memory:
             call.lend(Loan(place, memory, buffer))
         elif not memory.flags.writeable:

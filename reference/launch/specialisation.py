@@ -14,7 +14,7 @@ from ..runtime.memory.buffers import Buffer
 from ..runtime.plans import Plan
 from ..runtime.protocol.backend import Scalars
 from ..runtime.protocol.following import Follower
-from ..runtime.protocol.shortcuts import Argument, HostArgument, SameAttribute, Still
+from ..runtime.protocol.shortcuts import Argument, SameAttribute, Still, of_others
 from ..runtime.state import Runtime
 from ..runtime.threads.collection import uncollected
 from ..values.specs import Lowered, Request, ScalarSpec, Spec
@@ -49,8 +49,8 @@ class LaunchRecords(Protocol):
     def keeps(self) -> bool:
         """Whether launches keep what they overwrite."""
 
-    def may_serve(self, hosts: Collection[str]) -> bool:
-        """Whether machine code may serve calls from now on; `hosts` are the parameters that take numpy arrays."""
+    def may_serve(self, others: Collection[str]) -> bool:
+        """Whether machine code may serve calls from now on; `others` are the parameters that take others' memory."""
 
     def are_untouched(self, call: Call) -> bool:
         """Whether nothing that matters to a call has been written since it is watched."""
@@ -137,8 +137,7 @@ class Specialisation:
         """A callable that serves calls with such arguments without Python, and leaves others to `otherwise`."""
         if not (self.returns is None or isinstance(self.returns, ScalarSpec)):
             return None
-        hosts = {argument.place for argument in arguments if isinstance(argument, HostArgument)}
-        if self.needs_python or (self.records is not None and not self.records.may_serve(hosts)):
+        if self.needs_python or (self.records is not None and not self.records.may_serve(of_others(arguments))):
             return None
         returns, words = self.returns is not None, self.conditions
         if words is None:
@@ -156,7 +155,7 @@ class Specialisation:
 
     def follower(self, arguments: tuple[Argument, ...]) -> Follower | None:
         """What serves calls with such arguments where they are the next ones of a sequence; None if nothing does."""
-        if self.returns is not None or any(isinstance(argument, HostArgument) for argument in arguments):
+        if self.returns is not None or of_others(arguments):
             return None
         words = self.conditions
         return None if words is None else self.plan.follower(arguments, self.attributes, words, (self.life.word,))

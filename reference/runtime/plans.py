@@ -10,6 +10,7 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from .compiled import Compiled
 from .memory.buffers import Buffer
+from .memory.keeping import Copies
 from .memory.observers import OBSERVERS, tell_others
 from .memory.provenance import Sources
 from .memory.streams import ordered
@@ -99,8 +100,13 @@ class Plan:
         shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
         reach = self.compiled.reach(scalars, shapes)
         launch = self._sources.written(scalars, arrays, reach)
-        for name, buffer, watch in watched:
-            watch.before(buffer, self.compiled.writer(name), reach.written.get(name, ()), (launch, name))
+        copies = Copies()
+        try:
+            for name, buffer, watch in watched:
+                boxes = reach.written.get(name, ())
+                watch.before(buffer, self.compiled.writer(name), boxes, (launch, name), copies)
+        finally:
+            copies.queue(self.backend)
 
     def _written_memory(self, arrays: Mapping[str, Buffer]) -> Sequence[tuple[str, Buffer]]:
         """(name of the place, memory) of what a launch with these array arguments writes."""

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from ..errors import AdstackError, AdstackRuntimeError
 from .adstacks import budget
 from .memory.ledger import limit_kept
+from .memory.staging import Staging
 from .protocol.abilities import exclusively, reclaiming
 from .protocol.backend import Backend
 from .protocol.options import Options, parse
@@ -39,6 +40,7 @@ class Runtime:
     Attributes:
         arch: the name of the backend.
         epoch: never the same for two runtimes; what was compiled or allocated in one is not used in another.
+        staging: memory for copies of arrays of the host.
     """
 
     _epochs = itertools.count(1)
@@ -52,6 +54,8 @@ class Runtime:
         self.epoch = next(self._epochs)
         self.ended = False
         self._residents: weakref.WeakSet[Resident] = weakref.WeakSet()
+        self.staging = Staging(self.backend)
+        self._residents.add(self.staging)
 
     def adopt(self, resident: Resident) -> None:
         """Tell `resident` when this runtime ends; AdstackRuntimeError if it has ended."""

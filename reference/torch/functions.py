@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..data.device_arrays import is_torch
 from ..errors import AdstackRuntimeError, AdstackRuntimeTypeError
 from ..interop.bridge import Bridge, Outputs, WithGradient
-from ..launch.array_arguments import is_torch
 
 __all__ = ["wrap"]
 

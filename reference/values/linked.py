@@ -19,7 +19,7 @@ from ..runtime.threads.recording import in_charge
 from .kinds import Operand
 from .slopes import slopes
 
-__all__ = ["Chain", "Linked", "Links", "is_linking", "links_in", "looked_at", "read", "tracked", "wrote"]
+__all__ = ["Chain", "Linked", "Links", "copied", "is_linking", "links_in", "looked_at", "read", "tracked", "wrote"]
 Value: TypeAlias = Any
 """A number, linked or not, or what consists of them: a vector, a matrix, a nested list."""
 
@@ -238,6 +238,18 @@ def looked_at(array: object) -> None:
     recorder: Any = in_charge()
     if hasattr(recorder, "host_looked"):
         recorder.host_looked(array)
+
+
+def copied(array: Value, source: Value, copy: Callable[[], object]) -> bool:
+    """Let `copy` write all elements of an array with those of another one that is like it, and link them.
+
+    False if nothing was done: one of them has no gradient, or who records them wants to know of each element.
+    """
+    recorder: Any = in_charge()
+    if not hasattr(recorder, "host_copied"):
+        return False
+    placed = all(one.grad is not None and one.grad.is_placed for one in (array, source))
+    return placed and bool(recorder.host_copied(array, source, copy))
 
 
 def wrote(array: object, where: object, value: object) -> None:

@@ -128,20 +128,20 @@ def test_what_is_kept_of_overwritten_memory_is_kept_where_earlier_states_were(mo
         particles.differentiate()
     counts = Counter[str]()
     device = type(particles.grid.buffer.backend)
-    for name in ("allocate", "copy_at", "download", "download_at", "upload", "upload_at"):
+    for name in ("allocate", "copy_parts", "download", "download_at", "upload", "upload_at"):
         monkeypatch.setattr(device, name, counting(counts, name, getattr(device, name)))
     for _ in range(10):
         particles.differentiate()
-    assert counts["copy_at"] >= 10 * 2 * STEPS
-    assert counts["allocate"] < 0.1 * counts["copy_at"]
+    assert counts["copy_parts"] >= 10 * 2 * STEPS
+    assert counts["allocate"] < 0.1 * counts["copy_parts"]
     assert counts["download"] + counts["download_at"] == 10  # what the test itself reads: no gradient waits
 
 
 def counting(counts: Counter[str], name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, which counts its calls."""
+    """The method, which counts its calls; of copies each part."""
 
     def counted(*args: Any) -> Any:
-        counts[name] += 1
+        counts[name] += len(args[1]) if name == "copy_parts" else 1
         return method(*args)
 
     return counted
@@ -246,3 +246,64 @@ def test_memory_that_was_wound_back_for_a_gradient_is_known_afterwards() -> None
     assert grid.buffer.watch.history.origins(grid.buffer.box) == before
     particles.fill_grid(0, OTHERWISE)
     particles.move.grad(0)
+
+
+class Pair:
+    """Two fields, of which a kernel takes squares and another one overwrites both."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+        qd.init(arch=qd.cuda, offline_cache=False)
+        a, b = (qd.field(qd.f32, 8, needs_grad=True) for _ in range(2))
+        loss = qd.field(qd.f32, (), needs_grad=True)
+
+        @qd.kernel
+        def use():
+            for i in a:
+                loss[None] += a[i] * a[i] + b[i] * b[i]
+
+        @qd.kernel
+        def overwrite(value: qd.f32):
+            for i in a:
+                a[i] = value
+                b[i] = value
+
+        self.a, self.use, self.overwrite, self.device = a, use, overwrite, type(a.buffer.backend)
+        a.fill(1.0)
+        b.fill(2.0)
+        use()
+
+
+def test_what_a_launch_is_about_to_overwrite_is_copied_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair, batches = Pair(monkeypatch), list[int]()
+    copy_parts = pair.device.copy_parts
+
+    def noted(self: Any, parts: Any) -> None:
+        batches.append(len(parts))
+        copy_parts(self, parts)
+
+    monkeypatch.setattr(pair.device, "copy_parts", noted)
+    for value in (3.0, 4.0, 5.0):
+        pair.overwrite(value)
+    assert batches == [2]
+    pair.use()
+    pair.overwrite(6.0)
+    assert batches == [2, 2]
+
+
+def test_where_copying_was_interrupted_a_gradient_is_refused_and_not_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(monkeypatch)
+
+    def interrupted(self: object, parts: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pair.device, "copy_parts", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pair.overwrite(3.0)
+    assert pair.a.to_numpy().tolist() == [1.0] * 8
+    pair.overwrite(0.0)  # what new memory holds
+    with pytest.raises(qd.AdstackDataAccessError):
+        pair.use.grad()
+    pair.use()
+    pair.use.grad()

@@ -73,8 +73,9 @@ class Parts(Whole):
         assert array.flags.c_contiguous
         storage.reshape(-1)[start : start + len(array)] = array
 
-    def copy_at(self, source: Any, start: int, target: Any, count: int) -> None:
-        target[...] = source.reshape(-1)[start : start + count]
+    def copy_parts(self, parts: Any) -> None:
+        for source, start, target, count in parts:
+            target[...] = source.reshape(-1)[start : start + count]
 
     def fill(self, storage: Any, element: bytes) -> bool:
         return False

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import AdstackError
+from ...ir.types import DType
+from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.keeping import Kept
 from ..memory.arguments import ArgumentKey
@@ -42,6 +44,11 @@ class Record:
         if not self.copies and not self.kept:
             return 0
         return sum(one.nbytes for one in self.copies.values()) + sum(piece.nbytes for piece in self.kept)
+
+    def spare(self, name: str, dtype: DType) -> list[Block]:
+        """The memory of its copy of a place, for elements of a type: for the record that takes its place."""
+        copy = self.copies.get(name)
+        return [copy.memory] if isinstance(copy, Kept) and copy.memory.dtype is dtype else []
 
     def lose(self) -> None:
         """Give up what it keeps: its memory was needed for something else."""

@@ -128,9 +128,9 @@ class Records:
             return False
         return all(b.owned and not b.shared and (b.watch is None or not b.watch.saved) for b in buffers)
 
-    def may_serve(self, hosts: Collection[str]) -> bool:
-        """Whether machine code may serve calls from now on; `hosts` are the parameters that take numpy arrays."""
-        if self.notes or not set(hosts).isdisjoint(self.arrays):
+    def may_serve(self, others: Collection[str]) -> bool:
+        """Whether machine code may serve calls from now on; `others` are the parameters that take others' memory."""
+        if self.notes or not set(others).isdisjoint(self.arrays):
             return False
         self._served = True
         return True
@@ -213,7 +213,7 @@ class Records:
                 record.error = self._too_large(wanted)
         finally:
             self._pending = ()
-        self._keep(record, call)
+        self._keep(record, call, earlier)
         return result
 
     def note_taped(self, call: Call, *, touched: bool = False) -> None:
@@ -311,8 +311,8 @@ class Records:
         if not self.arrays and len(self._included) < MOST_REACHES:
             self._included[id(reach)] = reach
 
-    def _keep(self, record: Record, call: Call) -> None:
-        """Keep the record of a launch that is over, as the last one with these arguments."""
+    def _keep(self, record: Record, call: Call, earlier: Record | None = None) -> None:
+        """Keep the record of a launch that is over, as the last one with these arguments, in place of an earlier."""
         record.number = self._last = self._specialisation.plan.backend.launches
         if self._way is not None and not record.kept and record.error is None:
             record.error = self._unkept()
@@ -322,7 +322,8 @@ class Records:
             if name in lent:
                 record.copies[name] = buffer
             elif buffer.shared or not buffer.owned:
-                record.copies[name] = keep(buffer, buffer.box)
+                spare = None if earlier is None else earlier.spare(name, buffer.dtype)
+                record.copies[name] = keep(buffer, buffer.box, spare)
         self._records.pop(record.key.value, None)
         self._records[record.key.value] = record
         nbytes = record.nbytes

@@ -27,7 +27,7 @@ from ...values.linked import Linked
 from ..events import HostWrites, Launch
 from ..seeds import real_scalars
 
-__all__ = ["Handle", "LinkedWrites", "Links"]
+__all__ = ["Handle", "LinkedCopy", "LinkedWrites", "Linking", "Links", "unrepeated"]
 
 
 class Handle:
@@ -208,20 +208,39 @@ def _add_to(grad: Buffer, position: tuple[int, ...], adjoint: float) -> None:
 
 
 @dataclass(kw_only=True)
-class LinkedWrites(HostWrites):
+class Linking(HostWrites):
+    """The host wrote what has derivatives.
+
+    Attributes:
+        grad: the gradients of what was written.
+    """
+
+    grad: Buffer
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether adjoints go on from there."""
+        return True
+
+
+@dataclass(kw_only=True)
+class LinkedWrites(Linking):
     """The host wrote numbers that know where they came from.
 
     Attributes:
         links: of the tape.
-        grad: the gradients of what was written.
         positions: where, flat.
         nodes: of the numbers, again and again in this order; None for constants.
     """
 
     links: Links
-    grad: Buffer
     positions: npt.NDArray[np.int64]
     nodes: list[int | None]
+
+    @property
+    def is_linked(self) -> bool:
+        """See `Linking.is_linked`: not of constants."""
+        return any(node is not None for node in self.nodes)
 
     def reverse(self) -> None:
         """What was overwritten has no adjoint any more: it goes to what was written."""
@@ -229,3 +248,30 @@ class LinkedWrites(HostWrites):
         for node, adjoints in zip(self.nodes, taken.reshape(-1, len(self.nodes)).T.tolist(), strict=True):
             if node is not None:
                 self.links.give(node, math.fsum(adjoints) if np.isfinite(adjoints).all() else sum(adjoints))
+
+
+@dataclass(kw_only=True)
+class LinkedCopy(Linking):
+    """The host copied all elements of an array to another one like it.
+
+    Attributes:
+        source: the gradients of what was copied.
+    """
+
+    source: Buffer
+
+    def reverse(self) -> None:
+        """What was overwritten has no adjoint any more: it is added to that of what was copied."""
+        taken = np.array(self.grad.read())
+        self.grad.write(0)
+        before = self.source.read()
+        with np.errstate(all="ignore"):
+            self.source.write(np.where(taken == 0, before, before + taken))
+
+
+def unrepeated(label: str) -> AdstackRuntimeError:
+    """The error for linked numbers of the host in memory that is called so, where gradients are checked."""
+    return AdstackRuntimeError(
+        f"grad_check can't repeat what the host computed with what kernels returned: it was stored in {label}",
+        do="leave grad_check out, or let a kernel do it",
+    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...data.device_arrays import is_torch
 from ...data.fields import Field
 from ...data.ndarrays import Ndarray
 from ...errors import AdstackRuntimeError, AdstackRuntimeTypeError
-from ...launch.array_arguments import is_torch
 
 __all__ = ["Loss"]
 

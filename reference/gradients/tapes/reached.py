@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ...data.device_arrays import is_torch
 from ...errors import AdstackRuntimeError
 from ...launch.arguments import Call
-from ...launch.array_arguments import is_torch
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
 from ...values.linked import Linked
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.undo import identity
 from ..scalar_arguments import active_parameters, unlink
-from .links import LinkedWrites, Links
+from .links import Linking, Links
 from .losses import Loss
 from .run import Run
 
@@ -54,9 +54,9 @@ def _is_reached(loss: Loss, events: Sequence[Event], calls: Callable[[], Calls])
         return any(is_torch(argument) for _, args in calls() for argument in args)
     grad, memory = loss.data.grad.buffer, identity(loss.data.buffer)
     for event in reversed(events):
-        if isinstance(event, LinkedWrites):
+        if isinstance(event, Linking):
             if event.grad is grad:
-                return any(node is not None for node in event.nodes)
+                return event.is_linked
         elif isinstance(event, HostWrites):
             if any(one.grad is grad and one.mask.any() for one in event.overwritten):
                 return False

@@ -15,7 +15,7 @@ from ..events import Event
 from ..memory.undo import Rewound, Touched
 from .program import Program
 
-__all__ = ["Run"]
+__all__ = ["Run", "torn"]
 
 Called = tuple[KernelObject, tuple[object, ...]]
 """A kernel, and the arguments of a call."""
@@ -121,6 +121,14 @@ class Run(Event):
         """Announce that all memory that the calls write has changed: what was kept was exchanged with it."""
         for touched in self.written:
             touched.buffer.touch()
+
+
+def torn(what: str) -> AdstackRuntimeError:
+    """The error for a tape in which something, in words, has not come to its end."""
+    return AdstackRuntimeError(
+        f"{what} did not come to its end inside this Tape: what it has written is not known",
+        do="leave the Tape by the exception, and begin with a new one",
+    )
 
 
 def _announce(buffer: Buffer) -> None:

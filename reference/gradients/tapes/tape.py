@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakMethod
 
-from ...errors import AdstackRuntimeError
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime import state
@@ -27,13 +26,13 @@ from .check import check_gradients
 from .cleared import Cleared, clearable
 from .follow import Follow
 from .inside import Constants, Inside
-from .links import LinkedWrites, Links
+from .links import LinkedCopy, LinkedWrites, Linking, Links, unrepeated
 from .losses import Loss
 from .outside import Outside
 from .reached import check_reached, check_scalars
 from .recorded import recordable
 from .report import TapeReport, report_of
-from .run import Run
+from .run import Run, torn
 
 __all__ = ["Tape"]
 
@@ -176,10 +175,7 @@ class Tape(Scoped):
     def _check_whole(self) -> None:
         """Raise AdstackRuntimeError if something that was recorded has not come to its end."""
         if self._torn:
-            raise AdstackRuntimeError(
-                f"{self._torn} did not come to its end inside this Tape: what it has written is not known",
-                do="leave the Tape by the exception, and begin with a new one",
-            )
+            raise torn(self._torn)
 
     # ---- recording
 
@@ -282,15 +278,8 @@ class Tape(Scoped):
 
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function that has a gradient of its own, that of `primal`, and record the call; what it returns."""
-        self._around.refuse(function, "has a gradient of its own")
-        self._end_run()
-        self._check_whole()
-        self._note_host()
         inside = Inside(self._log if self.grad_check else None, self._links, function.__name__)
-        self._torn = f"the call of {function.__name__}"
-        with recording(inside):
-            result = function(*args, **kwargs)
-        self._note_gradients(inside.gradients)
+        result = self._run_inside(inside, "has a gradient of its own", function, args, kwargs)
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
         self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
         self._calls.append((primal, args))
@@ -300,19 +289,24 @@ class Tape(Scoped):
 
     def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function whose launches count as constants; what it returns."""
-        self._around.refuse(function, "has no gradient")
-        self._end_run()
-        self._check_whole()
-        self._note_host()
         inside = Constants()
-        self._torn = f"the call of {function.__name__}"
-        with recording(inside):
-            result = function(*args, **kwargs)
-        self._note_gradients(inside.gradients)
+        result = self._run_inside(inside, "has no gradient", function, args, kwargs)
         changes = self._log.mark()
         if changes or inside.overwritten:
             self._append(HostWrites(inside.overwritten, changes=changes))
         self._torn = ""
+        return result
+
+    def _run_inside(self, inside: Inside | Constants, what: str, function: Any, args: Any, kwargs: Any) -> Any:
+        """Run a function whose launches `inside` serves, and of which forward mode says `what`; what it returns."""
+        self._around.refuse(function, what)
+        self._end_run()
+        self._check_whole()
+        self._note_host()
+        self._torn = f"the call of {function.__name__}"
+        with recording(inside):
+            result = function(*args, **kwargs)
+        self._note_gradients(inside.gradients)
         return result
 
     def host_wrote(self, array: Any, where: Any, entries: Sequence[Any] = ()) -> None:
@@ -338,19 +332,27 @@ class Tape(Scoped):
             return
         nodes = [self._links.node_of(entry, array.label) for entry in entries]
         if self.grad_check:
-            raise AdstackRuntimeError(
-                f"grad_check can't repeat what the host computed with what kernels returned: it was stored in "
-                f"{array.label}",
-                do="leave grad_check out, or let a kernel do it",
-            )
+            raise unrepeated(array.label)
         if self._around.forward is not None:
             self.host_wrote(array, where, entries)
             return
+        grad, positions = array.grad.buffer, flat_positions(array.grad.buffer, where)
+        self._link(array, LinkedWrites(links=self._links, grad=grad, positions=positions, nodes=nodes))
+
+    def host_copied(self, array: Any, source: Any, copy: Callable[[], object]) -> bool:
+        """Let `copy` write an array with all elements of another, linked; False if the host does so one by one."""
+        if self.grad_check or self._around.forward is not None:
+            return False
+        self._split_host(source)
+        copy()
+        self._link(array, LinkedCopy(grad=array.grad.buffer, source=source.grad.buffer))
+        return True
+
+    def _link(self, array: Any, event: Linking) -> None:
+        """Note that the host has written linked numbers to an array."""
         self._split_host(array)
-        grad = array.grad.buffer
-        self._told.add(id(grad))
-        positions = flat_positions(grad, where)
-        self._append(LinkedWrites(links=self._links, grad=grad, positions=positions, nodes=nodes))
+        self._told.add(id(event.grad))
+        self._append(event)
 
     def _split_host(self, array: Any) -> None:
         """What the host wrote until now was before what it does next with an array that has a gradient."""

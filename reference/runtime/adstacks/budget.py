@@ -23,6 +23,17 @@ class Sized(Protocol):
         """Bytes that it takes now."""
 
 
+class Spare(Protocol):
+    """Who keeps memory of the device that nobody needs, to have it at hand."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of it."""
+
+    def relieve(self) -> bool:
+        """Give it back; whether there was any."""
+
+
 class Budget:
     """The memory that one runtime may use.
 
@@ -32,12 +43,23 @@ class Budget:
     Attributes:
         buffers: memory of fields and arrays.
         heaps: adstack heaps.
+        spares: who keeps memory that goes back when it is short.
     """
 
     def __init__(self, limit: int = 0) -> None:
         self.limit = limit
         self.buffers: WeakSet[Sized] = WeakSet()
         self.heaps: WeakSet[Sized] = WeakSet()
+        self.spares: WeakSet[Spare] = WeakSet()
+
+    @property
+    def spare(self) -> int:
+        """Bytes that are kept only to have them at hand."""
+        return sum(one.size for one in list(self.spares))
+
+    def relieve(self) -> bool:
+        """Memory is short: have back what is kept only to have it at hand; whether there was any."""
+        return any(one.relieve() for one in list(self.spares))
 
     def admit(self, size: int, what: str) -> None:
         """Raise AdstackMemoryError if there is no room for `size` bytes more; `what` says what they are for."""

@@ -312,6 +312,8 @@ class Heap:
         try:
             self.storage = self._allocate(size)
         except MemoryError:
+            if current().relieve():
+                return self._take(size)
             self.figures.refused += 1
             count("heap_refusals")
             return False

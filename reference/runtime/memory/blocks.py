@@ -84,20 +84,28 @@ class Block(Uncopied):
         """New memory. Where there is none, that of blocks which only wait for Python's collector is had back first."""
         if CAPTURING:
             check("memory is allocated")
-        device = reclaiming(self.backend)
         try:
-            storage = self._taken_from_device()
+            storage = self.reserve()
         except AdstackMemoryError:
             gc.collect()
+            current().relieve()
+            device = reclaiming(self.backend)
             if device is not None:
                 device.reclaim()
-            storage = self._taken_from_device()
-        if device is not None:
-            self._end = finalize(self, device.abandon, storage)
+            storage = self.reserve()
+        giver = self.giver()
+        if giver is not None:
+            self._end = finalize(self, giver, storage)
             self._end.atexit = False  # a process that ends gives back everything
         return storage
 
-    def _taken_from_device(self) -> Storage:
+    def giver(self) -> Callable[[Storage], object] | None:
+        """What is handed the memory when the block is collected, at any moment; None if memory goes by itself."""
+        device = reclaiming(self.backend)
+        return None if device is None else device.abandon
+
+    def reserve(self) -> Storage:
+        """New memory of zeros; AdstackMemoryError if there is none."""
         self._admit()
         return self.backend.allocate(self.dtype, self.shape)
 

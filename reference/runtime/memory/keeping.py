@@ -7,12 +7,42 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...analysis.boxes import Box, volume
+from ...analysis.boxes import Box
 from ..protocol.abilities import copying
+from ..protocol.backend import Backend, Storage
 from .blocks import Array, Block
 from .streams import ordered
 
-__all__ = ["Kept", "keep"]
+__all__ = ["Copies", "Kept", "keep"]
+
+
+class Copies:
+    """Copies of elements that a device makes together, all that a launch is about to overwrite: one by one, to queue
+    them takes longer than to make them.
+
+    Attributes:
+        queued: whether the device makes them. Until then their targets hold nothing of use, whatever interrupts it.
+    """
+
+    __slots__ = ("_blocks", "_parts", "queued")
+
+    def __init__(self) -> None:
+        self.queued = False
+        self._blocks: list[Block] = []
+        self._parts: list[tuple[Storage, int, Storage, int]] = []
+
+    def add(self, block: Block, start: int, target: Block, count: int) -> None:
+        """Copy `count` elements of a block from the `start`th on to the beginning of a target."""
+        self._blocks.append(block)
+        self._parts.append((block.handle(), start, target.handle(), count))
+
+    def queue(self, backend: Backend) -> None:
+        """Let the device make them, after what was queued before."""
+        device = copying(backend)
+        if self._parts and device is not None:
+            with self._blocks[0].locked(), ordered(backend, self._blocks):
+                device.copy_parts(self._parts)
+        self.queued = True
 
 
 class Kept:
@@ -23,12 +53,19 @@ class Kept:
         start: the flat position of the first one in the block.
         box: which elements are meant.
         shape: the block's extents.
+        copies: among which they are copied.
     """
 
-    __slots__ = ("__weakref__", "_box", "_shape", "_start", "memory")
+    __slots__ = ("__weakref__", "_box", "_copies", "_shape", "_start", "memory")
 
-    def __init__(self, memory: Block, start: int, box: Box, shape: tuple[int, ...]) -> None:
+    def __init__(self, memory: Block, start: int, box: Box, shape: tuple[int, ...], copies: Copies) -> None:
         self.memory, self._start, self._box, self._shape = memory, start, box, shape
+        self._copies = copies
+
+    @property
+    def is_there(self) -> bool:
+        """Whether they were copied."""
+        return self._copies.queued
 
     @property
     def nbytes(self) -> int:
@@ -59,13 +96,14 @@ def _fitting(spare: list[Block] | None, count: int) -> Block | None:
     return None
 
 
-def keep(block: Block, box: Box, spare: list[Block] | None = None) -> Kept | Array:
+def keep(block: Block, box: Box, spare: list[Block] | None = None, copies: Copies | None = None) -> Kept | Array:
     """A copy of the elements in a box, for later: made by the device, where the host would have to wait for it.
 
     Args:
         block: the memory.
         box: per axis the first and the last index, both inside.
         spare: memory of this device, of flat elements of this type, that may be used for it, and is then taken out.
+        copies: which the device will make together before the elements change; None to have this one made at once.
 
     Returns:
         Memory of the device that holds the copy, or an array of the host in the shape of the box.
@@ -77,10 +115,12 @@ def keep(block: Block, box: Box, spare: list[Block] | None = None) -> Kept | Arr
     device = copying(block.backend)
     if device is None:
         return block.part(box)
-    if volume(box) == 1:
-        return np.full((1,) * len(box), block.item(tuple(low for low, _ in box)), block.dtype.numpy)
     start, count = _span(block.shape, box)
+    if count == 1:
+        return np.full((1,) * len(box), block.item(tuple(low for low, _ in box)), block.dtype.numpy)
     target = _fitting(spare, count) or Block(block.backend, block.dtype, (count,))
-    with block.locked(), ordered(block.backend, (block,)):
-        device.copy_at(block.handle(), start, target.handle(), count)
-    return Kept(target, start, box, block.shape)
+    together = Copies() if copies is None else copies
+    together.add(block, start, target, count)
+    if copies is None:
+        together.queue(block.backend)
+    return Kept(target, start, box, block.shape, together)

@@ -11,7 +11,7 @@ import numpy as np
 from ...analysis.boxes import Box, contains, intersection, volume
 from ...errors import AdstackMemoryError
 from .blocks import Array, Block
-from .keeping import Kept, keep
+from .keeping import Copies, Kept, keep
 from .ledger import LEDGER
 from .origins import Origins
 from .provenance import History
@@ -47,17 +47,17 @@ class Saved:
         """Whether any of the elements in some boxes were saved."""
         return any(intersection(box, other) is not None for box, _, _ in self.patches for other in boxes)
 
-    def save(self, buffer: Block, box: Box, spare: list[Block], history: History) -> None:
-        """Save the contents of a box, unless they are saved already."""
+    def save(self, buffer: Block, box: Box, spare: list[Block], history: History, copies: Copies | None) -> None:
+        """Save the contents of a box, unless they are saved already, at once or with some other copies."""
         if box in self._boxes or any(contains(one, box) for one in self._large):
             return
         is_large = volume(box) > 1 or box == buffer.box
         if not is_large:
             self._single += 1
             if self._single * SPARSE > volume(buffer.box):
-                self.save(buffer, buffer.box, spare, history)
+                self.save(buffer, buffer.box, spare, history, copies)
                 return
-        kept = None if self.lost else _kept(buffer, box, spare)
+        kept = None if self.lost else _kept(buffer, box, spare, copies)
         if kept is None:
             self.lose()
         self.patches.append((box, np.empty(0) if kept is None else kept, history.origins(box)))
@@ -92,9 +92,9 @@ class Saved:
         return unused
 
 
-def _kept(buffer: Block, box: Box, spare: list[Block]) -> Kept | Array | None:
+def _kept(buffer: Block, box: Box, spare: list[Block], copies: Copies | None) -> Kept | Array | None:
     """What a box holds; None if there is no memory for it."""
     try:
-        return keep(buffer, box, spare)
+        return keep(buffer, box, spare, copies)
     except (MemoryError, AdstackMemoryError):
         return None

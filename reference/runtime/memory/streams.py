@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, Protocol
 
@@ -53,16 +53,18 @@ def ordered(backend: Backend, buffers: Iterable[Shared]) -> AbstractContextManag
     """What is done inside with these buffers comes after what others have done with them, and before what they will."""
     shared = [buffer for buffer in buffers if buffer.shared]
     device = sharing(backend) if shared else None
-    return _NOTHING if device is None else _ordered(device, shared)
+    if device is None:
+        return _NOTHING
+    named = (buffer.stream for buffer in shared)
+    streams = dict.fromkeys((*current(), *(stream for stream in named if stream is not None and stream not in DEFAULT)))
+    return _ordered(device, [*streams]) if streams else _NOTHING
 
 
 _NOTHING: Final = nullcontext()
 
 
 @contextmanager
-def _ordered(backend: Sharing, shared: list[Shared]) -> Iterator[None]:
-    streams = dict.fromkeys(current())
-    streams |= {buffer.stream: None for buffer in shared if buffer.stream not in DEFAULT}
+def _ordered(backend: Sharing, streams: Sequence[int]) -> Iterator[None]:
     for stream in streams:
         backend.wait_for(stream)
     try:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from ...analysis.boxes import Box, contains, intersection, slices
 from ..protocol.words import UNCHANGED
 from .blocks import Array, Block
-from .keeping import Kept
+from .keeping import Copies, Kept
 from .origins import clipped
 from .provenance import History, Written
 from .saved import Saved
@@ -124,6 +124,7 @@ class Watch:
         writer: str,
         boxes: Sequence[Box] | None = None,
         launch: tuple[Written, str] | None = None,
+        copies: Copies | None = None,
     ) -> None:
         """Some boxes of elements of the buffer (None: any elements) are about to be written.
 
@@ -132,6 +133,7 @@ class Watch:
             writer: who writes, in words.
             boxes: where.
             launch: which launch writes, and what it calls the buffer; None if the host does.
+            copies: to which whoever writes adds what is to be copied before; None to have it copied now.
         """
         for saver in tuple(self.savers):
             saver.before(buffer)
@@ -144,20 +146,27 @@ class Watch:
                 self._start(buffer, launches, watchers)
                 self._launches = launches  # now that it has begun: an interrupt may come at any time
             if self.saved:
-                self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, watchers)
+                self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, watchers, copies)
         if launch is None:
             self.history.write(boxes)
         else:
             self.history.launch(*launch)
 
-    def _save(self, buffer: Block, writer: str, boxes: Sequence[Box], watchers: Sequence[Watcher]) -> None:
+    def _save(
+        self,
+        buffer: Block,
+        writer: str,
+        boxes: Sequence[Box],
+        watchers: Sequence[Watcher],
+        copies: Copies | None,
+    ) -> None:
         latest = self.saved[-1]
         for watcher in watchers:
             needs = watcher.needs(buffer)
             for box in boxes:
                 for common in (box,) if needs is None else _meeting(box, needs):
                     latest.writers[writer] = None
-                    latest.save(buffer, common, self._spare, self.history)
+                    latest.save(buffer, common, self._spare, self.history, copies)
 
     def _start(self, buffer: Block, launches: int, watchers: Sequence[Watcher]) -> None:
         """Begin to keep another state before the first write after launches, if any of these were made by watchers."""
@@ -256,6 +265,8 @@ def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tupl
         writers |= one.writers
         for box, kept, _ in one.patches:
             if _meeting(box, within) and not any(contains(patched, box) for patched, _ in patches):
+                if isinstance(kept, Kept) and not kept.is_there:
+                    raise LostError(one.writers)  # an interrupt came before it was copied
                 patches.append((box, kept if isinstance(kept, np.ndarray) else kept.array()))
     return patches, writers
 

@@ -86,8 +86,10 @@ class Transferring(Protocol):
     def upload_at(self, storage: Storage, start: int, array: npt.NDArray[np.generic]) -> None:
         """Replace the elements from the `start`th on by those of a C-contiguous array of the same type."""
 
-    def copy_at(self, source: Storage, start: int, target: Storage, count: int) -> None:
-        """Copy `count` elements from the `start`th on of `source` to the beginning of `target`, of the same type."""
+    def copy_parts(self, parts: Sequence[tuple[Storage, int, Storage, int]]) -> None:
+        """For each (source, start, target, count) copy `count` elements from the `start`th on of the source to the
+        beginning of the target, which is of the same type, one after the other.
+        """
 
     def fill(self, storage: Storage, element: bytes) -> bool:
         """Let every element have the bytes of `element`; False if the device can't, and nothing has happened."""
@@ -215,7 +217,8 @@ def vacating(backend: Backend) -> Vacating | None:
 
 def copying(backend: Backend) -> Transferring | None:
     """The backend, if it is `transferring`, and the host had better not look at its memory itself."""
-    return None if backend.capabilities.direct else transferring(backend)
+    device: Any = None if backend.capabilities.direct else backend  # each launch that keeps something asks: no `cast`
+    return device if device is not None and _has(type(backend), Transferring) else None
 
 
 def reclaiming(backend: Backend) -> Reclaiming | None:

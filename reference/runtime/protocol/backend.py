@@ -63,6 +63,7 @@ class Capabilities:
         races: whether it looks for races itself in debug mode.
         holds: whether what an inner loop adds to one element is added up in a register first (see `loops/hold.py`).
         gathers: whether loops that add to neighbours run over the elements instead (see `tasks/gather.py`).
+        stages: whether memory is slow to hand out, so that copies of arguments keep theirs (`memory/staging.py`).
         sums: how it can add up what iterations share, of `ir.ops.WAYS`, besides by atomics.
         wide_atomics: whether integers of 64 bits are updated atomically.
         dlpack: what DLPack calls such memory: the kind of device, and its number.
@@ -80,6 +81,7 @@ class Capabilities:
     races: bool = False
     holds: bool = False
     gathers: bool = False
+    stages: bool = False
     sums: tuple[str, ...] = APART
     wide_atomics: bool = True
     dlpack: tuple[int, int] | None = None

@@ -6,7 +6,7 @@ others, with every rule and every error, to `Shortcut.otherwise`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,11 +15,13 @@ from ..adstacks.heap import HeapLimit
 from .words import Recorded
 
 __all__ = [
+    "DEVICE_NAMES",
     "RECORD_NAME",
     "TENSOR_METHOD",
     "Argument",
     "ArrayArgument",
     "Before",
+    "DeviceArgument",
     "HostArgument",
     "NumberArgument",
     "SameArgument",
@@ -27,6 +29,7 @@ __all__ = [
     "Shortcut",
     "Still",
     "TensorArgument",
+    "of_others",
 ]
 
 RECORD_NAME: Final = "record_address"
@@ -34,6 +37,9 @@ RECORD_NAME: Final = "record_address"
 
 TENSOR_METHOD: Final = "numpy"
 """The method of a tensor that gives its memory as an array; that of one that needs a gradient fails."""
+
+DEVICE_NAMES: Final = ("requires_grad", "dtype", "device", "is_contiguous", "shape", "data_ptr")
+"""What a tensor in the memory of a device is asked: attributes and, in front of and behind the shape, methods."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,22 @@ class TensorArgument(HostArgument):
 
 
 @dataclass(frozen=True)
+class DeviceArgument:
+    """A tensor in the memory of the device, exactly of `kind`: contiguous, of this rank, with this very type of
+    elements, needing no gradient, on a device that is equal to this one; and nobody works on it in another stream: what
+    `stream(number)` gives, a function in C, is 0, the default stream, and cupy is not loaded.
+    """
+
+    place: str
+    kind: type
+    rank: int
+    dtype: object
+    device: object
+    stream: Callable[[int], int]
+    number: int
+
+
+@dataclass(frozen=True)
 class SameArgument:
     """This very object, by its address.
 
@@ -107,7 +129,7 @@ class SameAttribute:
     keep: tuple[object, ...] = ()
 
 
-Argument = NumberArgument | ArrayArgument | HostArgument | SameArgument
+Argument = NumberArgument | ArrayArgument | HostArgument | DeviceArgument | SameArgument
 
 
 @dataclass(frozen=True)
@@ -169,3 +191,8 @@ class Shortcut:
         own, or to have depths of adstacks computed.
         """
         return self.sizes is None or any(isinstance(argument, HostArgument) for argument in self.arguments)
+
+
+def of_others(arguments: Iterable[Argument]) -> frozenset[str]:
+    """The places of arguments whose memory others write without saying so."""
+    return frozenset(one.place for one in arguments if isinstance(one, (HostArgument, DeviceArgument)))
