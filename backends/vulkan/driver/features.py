@@ -71,6 +71,7 @@ def limits_of(limits: Handle) -> dict[str, int]:
     return {
         "groups": limits.maxComputeWorkGroupCount[0],
         "threads": limits.maxComputeWorkGroupInvocations,
+        "shared": limits.maxComputeSharedMemorySize,
         "range": limits.maxStorageBufferRange,
         "buffers": min(*buffers, limits.maxPerStageResources),
     }

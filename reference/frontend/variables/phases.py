@@ -18,7 +18,7 @@ from ...ir.opdef import OpDef
 from ...ir.ops import FOR, IF, WHILE, YIELD
 from ...ir.scalar_ops import FLOORDIV, MAX, MIN, MOD
 from ...ir.structure import Op, Region, Value
-from ...ir.types import i32, i64, u1
+from ...ir.types import DType, i32, i64, u1
 from . import cells
 from .agreement import check_agreement
 from .blocks import WAIT, Block
@@ -84,6 +84,31 @@ def _number(builder: Builder, block: Block, bounds: Bounds, extents: Sequence[Va
     body.ops[:0] = start.ops
 
 
+def _name_threads(block: Block, body: Region) -> None:
+    """Have variables that are the thread's number, and nothing else, be that number: no thread need keep them."""
+    uses: dict[Cell, list[Op]] = {}
+    for op in body.walk():
+        if "cell" in op.attrs:
+            uses.setdefault(op.attrs["cell"], []).append(op)
+    gone: set[Op] = set()
+    for first, *others in uses.values():
+        is_number = first.opdef is cells.ALLOC and first.operands == (block.thread,)
+        if is_number and all(op.opdef is cells.READ for op in others):
+            gone.update((first, *others))
+            for op in others:
+                op.result.replace_all_uses_with(block.thread)
+    _take_out(body, gone)
+
+
+def _take_out(region: Region, gone: set[Op]) -> None:
+    for op in region.ops:
+        if op in gone:
+            op.erase()
+        for inner in op.regions:
+            _take_out(inner, gone)
+    region.ops = [op for op in region.ops if op not in gone]
+
+
 class _Threads(Frames):
     """What each thread keeps; `depth` is the number of the present thread."""
 
@@ -94,6 +119,15 @@ class _Threads(Frames):
     def get(self, value: Value, user: Op) -> Value:
         """What an op is to use in place of an operand."""
         return self.depth if value is self.block.thread else super().get(value, user)
+
+    def _stacked(self, name: str, dtype: DType, size: int) -> Cell:
+        cell = super()._stacked(name, dtype, size)
+        cell.team = "shared"
+        return cell
+
+    def own(self, name: str, dtype: DType) -> Cell:
+        """A new variable of each thread."""
+        return self._stacked(name, dtype, 1)
 
 
 class _Phases:
@@ -106,10 +140,13 @@ class _Phases:
             cells.alloc(builder, cell, [])
         if block.debug:
             cells.alloc(builder, block.phase, [builder.const(1, i64)])
+        _name_threads(block, body)
         self.segments = Segments(lambda op: op.opdef is WAIT, body)
         for index in [index for index in self.segments.kept if isinstance(index.owner, Region)]:
             del self.segments.kept[index]  # the loop around the threads has it for all of them
         self.frames = _Threads(builder, self.segments, block)
+        loops = [op for op in self.segments.spans if isinstance(op, Op) and op.opdef is WHILE]
+        self.goes_on = {op: self.frames.own("goes_on", u1) for op in loops}
         self.cut: Final[dict[OpDef, Callable[[Op], None]]] = {
             WAIT: self._wait,
             IF: self._if,
@@ -143,7 +180,7 @@ class _Phases:
             self.frames.depth = thread
             yield
             self.b.yield_()
-        self.b.for_(self.b.const(0, i32), self.block.count, [], body)
+        self.b.for_(self.b.const(0, i32), self.block.count, [], body, self.block.threads)
 
     def _phase(self, ops: list[Op], last: Callable[[], None] | None = None) -> None:
         if ops or last is not None:
@@ -194,12 +231,15 @@ class _Phases:
 
     def _while(self, op: Op) -> None:
         old_test, old_body = op.regions
-        goes_on = Cell("goes_on", u1)
-        cells.alloc(self.b, goes_on, [self.b.const(False, u1)])
+        goes_on, first = self.goes_on[op], self.b.const(0, i32)
         test, body = Region(), Region()
+
+        def hand_over(_: int, value: Value) -> None:
+            cells.write(self.b, goes_on, value, self.frames.depth)
+
         with self.b.into(test):
-            self._region(old_test, self._yields(old_test, lambda _, value: cells.write(self.b, goes_on, value)))
-            self.b.yield_(cells.read(self.b, goes_on))
+            self._region(old_test, self._yields(old_test, hand_over))
+            self.b.yield_(cells.read(self.b, goes_on, first))
         with self.b.into(body):
             self._region(old_body)
             self.b.yield_()
