@@ -21,7 +21,7 @@ from adstack.frontend import lower
 from adstack.ir.structure import Kernel
 from adstack.values.specs import Request
 
-N = 75
+N = 300
 
 
 @pytest.fixture(autouse=True)
@@ -34,18 +34,18 @@ def tangent(kernel: Kernel) -> Kernel:
     return forward(kernel, {name: replace(p, name=f"{name}.dual") for name, p in kernel.places.items()})
 
 
-def scan(x: Any, y: Any) -> Kernel:
-    """Sums of the elements before each one of a block, doubled where the block's first element is odd."""
+def scan(x: Any, y: Any, size: int = 16) -> Kernel:
+    """Sums of the elements before each one of a block, and what a subgroup makes of them."""
 
     def body() -> None:
-        qd.loop_config(block_dim=16)
+        qd.loop_config(block_dim=size)
         for i in x:
             t = qd.simt.block.thread_idx()
-            tile = qd.simt.block.SharedArray(16, qd.i32)
+            tile = qd.simt.block.SharedArray(size, qd.i32)
             tile[t] = x[i]
             qd.simt.block.sync()
             step = 1
-            while step < 16:
+            while step < size:
                 before = 0
                 if t >= step:
                     before = tile[t - step]
@@ -73,9 +73,10 @@ def fields() -> tuple[Any, Any]:
     return qd.field(qd.i32, shape=N), qd.field(qd.i32, shape=N)
 
 
-def test_results_are_those_of_threads_one_after_another() -> None:
+@pytest.mark.parametrize("size", [1, 16, 128])
+def test_results_are_those_of_threads_one_after_another(size: int) -> None:
     x, y = fields()
-    kernel = scan(x, y)
+    kernel = scan(x, y, size)
     values = np.random.default_rng(7).integers(-9, 9, N).astype(np.int32)
     agree_on(kernel, [({x.place.name: values, y.place.name: np.zeros(N, np.int32)}, ())])
 
