@@ -119,9 +119,9 @@ def _element(e: RegionEmitter, op: Op) -> int:
 @handles(ARRAY_LOAD)
 def _array_load(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
-    e.bind(op.result, guarded(e, op, lambda: e.c.let(Spv.Load, op.result.dtype, _element(e, op))))
     if e.team is not None:
-        e.team.looked(op.operands[0])
+        e.team.wait(op)
+    e.bind(op.result, guarded(e, op, lambda: e.c.let(Spv.Load, op.result.dtype, _element(e, op))))
 
 
 @handles(ARRAY_STORE)

@@ -58,17 +58,16 @@ def _for(e: RegionEmitter, op: Op) -> None:
 
 
 def _threads(e: RegionEmitter, op: Op, team: TeamCode) -> None:
-    """What each thread of a workgroup does, and a barrier."""
+    """What each thread of a workgroup does."""
     (body,) = op.regions
+    team.wait(op)
     count = e.get(op.operands[1])
     e.bind(body.args[0], team.thread.signed(count.dtype))
 
     def run() -> None:
-        with team.one_thread():
-            e.run(body)
+        e.run(body)
 
     e.c.when(e.get(body.args[0]) < count, run)
-    team.barrier()
 
 
 @handles(WHILE)

@@ -1,14 +1,13 @@
 """Blocks of threads as workgroups: an iteration of the task's loop is run by all threads of a workgroup.
 
 Code around the loops over threads is run by every thread alike. A loop over threads becomes a branch that the threads
-take which there are, with a barrier behind it. Arrays that threads share are in the memory of the workgroup; of arrays
+take which there are, with a barrier in front of it where `analysis/waits.py` says so. Arrays that threads share are in the memory of the workgroup; of arrays
 with elements for each thread, a thread has its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final
 
 from adstack.analysis.teams import Team
@@ -42,34 +41,27 @@ class TeamCode:
 
     Attributes:
         thread: the number of this one in its workgroup (u32).
-        inside: whether what is emitted is what one thread does.
     """
 
     def __init__(self, c: Code, team: Team) -> None:
         self.c, self.team = c, team
-        self.inside = False
         self.thread = c.let(Spv.Load, u32, c.m.builtin(BUILTIN["LocalInvocationIndex"], c.m.type(u32)))
         self._shared = {op.result: c.m.variable(Storage.Workgroup, _type(c.m, op, 1)) for op in team.shared}
         self._own = {op.result: c.local(_type(c.m, op, team.threads)) for op in team.own}
 
-    def barrier(self) -> None:
-        """Have all threads of the workgroup wait for each other."""
-        scope = self.c.m.word(_WORKGROUP)
-        self.c.do(Spv.ControlBarrier, scope, scope, self.c.m.word(_ORDERS))
-
-    @contextmanager
-    def one_thread(self) -> Iterator[None]:
-        """While what one thread does is emitted."""
-        self.inside = True
-        yield
-        self.inside = False
+    def wait(self, op: Op) -> None:
+        """Have all threads of the workgroup wait for each other, where they must in front of an op."""
+        if op in self.team.waits:
+            scope = self.c.m.word(_WORKGROUP)
+            self.c.do(Spv.ControlBarrier, scope, scope, self.c.m.word(_ORDERS))
 
     def has(self, array: Value) -> bool:
         """Whether an array is one of the team's."""
         return array in self._shared or array in self._own
 
     def allocate(self, op: Op) -> None:
-        """Set the elements of an array to 0; behind the last one that threads share, wait."""
+        """Set the elements of an array to 0."""
+        self.wait(op)
         c, share = self.c, self.team.threads
         null = c.m.null(c.m.type(op.attrs["dtype"]))
         shared = op.result in self._shared
@@ -83,8 +75,6 @@ class TeamCode:
             return [carried[0] + step]
 
         c.loop([first], lambda carried: (carried[0] < length, carried), iteration)
-        if self.team.shared and op is self.team.shared[-1]:
-            self.barrier()
 
     def pointer(self, array: Value, number: Num) -> int:
         """A pointer to the element of an array with a number."""
@@ -97,11 +87,6 @@ class TeamCode:
         else:
             own = c.const(0, u32)
         return c.raw(Spv.AccessChain, c.m.pointer(Storage.Function, element), self._own[array], own.id)
-
-    def looked(self, array: Value) -> None:
-        """Behind a load that all threads do alike: no thread goes on, and writes, before the others have loaded."""
-        if not self.inside and array in self._shared:
-            self.barrier()
 
 
 def _type(m: Module, op: Op, threads: int) -> int:

@@ -36,6 +36,7 @@ from ..ir.scalar_ops import ADD, MUL, SHL
 from ..ir.structure import Op, Place, Region, Value
 from .exclusivity import may_overlap
 from .facts import integer
+from .waits import waits
 
 __all__ = ["Team", "team_of"]
 
@@ -52,11 +53,13 @@ class Team:
         shared: the arrays whose elements several threads touch.
         own: the arrays that have elements for each thread, which no other touches: those whose numbers are the
             thread's, modulo `threads`.
+        waits: the loops over threads, allocations and loads in front of which all threads wait for each other.
     """
 
     threads: int
     shared: tuple[Op, ...]
     own: tuple[Op, ...]
+    waits: frozenset[Op]
 
 
 def team_of(loop: Op) -> Team | None:
@@ -70,7 +73,8 @@ def team_of(loop: Op) -> Team | None:
     if not search.alike(body) or not all(map(search.is_apart, loops)):
         return None
     own = [op for op in search.arrays if search.is_own(op)]
-    return Team(search.threads, tuple(op for op in search.arrays if op not in own), tuple(own))
+    shared = [op for op in search.arrays if op not in own]
+    return Team(search.threads, tuple(shared), tuple(own), waits(body, {op.result for op in shared}))
 
 
 class _Search:

@@ -23,6 +23,7 @@ from . import cells
 from .agreement import check_agreement
 from .blocks import WAIT, Block
 from .cells import Cell
+from .common import Common
 from .frames import Frames
 from .segments import Segments
 
@@ -84,6 +85,10 @@ def _number(builder: Builder, block: Block, bounds: Bounds, extents: Sequence[Va
     body.ops[:0] = start.ops
 
 
+def _is_wait(op: Op) -> bool:
+    return op.opdef is WAIT
+
+
 def _name_threads(block: Block, body: Region) -> None:
     """Have variables that are the thread's number, and nothing else, be that number: no thread need keep them."""
     uses: dict[Cell, list[Op]] = {}
@@ -112,12 +117,14 @@ def _take_out(region: Region, gone: set[Op]) -> None:
 class _Threads(Frames):
     """What each thread keeps; `depth` is the number of the present thread."""
 
-    def __init__(self, builder: Builder, segments: Segments, block: Block) -> None:
+    def __init__(self, builder: Builder, segments: Segments, block: Block, common: Common) -> None:
         super().__init__(builder, segments, block.threads)
-        self.block = block
+        self.block, self.common = block, common
 
     def get(self, value: Value, user: Op) -> Value:
         """What an op is to use in place of an operand."""
+        if value in self.common.values:
+            return value
         return self.depth if value is self.block.thread else super().get(value, user)
 
     def _stacked(self, name: str, dtype: DType, size: int) -> Cell:
@@ -141,11 +148,15 @@ class _Phases:
         if block.debug:
             cells.alloc(builder, block.phase, [builder.const(1, i64)])
         _name_threads(block, body)
-        self.segments = Segments(lambda op: op.opdef is WAIT, body)
-        for index in [index for index in self.segments.kept if isinstance(index.owner, Region)]:
-            del self.segments.kept[index]  # the loop around the threads has it for all of them
-        self.frames = _Threads(builder, self.segments, block)
+        self.common = Common(body, block.thread, Segments(_is_wait, body).spans)
+        self.segments = Segments(_is_wait, body)
+        for value in [value for value in self.segments.kept if value in self.common.values]:
+            del self.segments.kept[value]
+        for cell in [cell for cell in self.segments.crossing if cell in self.common.cells]:
+            del self.segments.crossing[cell]
+        self.frames = _Threads(builder, self.segments, block, self.common)
         loops = [op for op in self.segments.spans if isinstance(op, Op) and op.opdef is WHILE]
+        loops = [op for op in loops if op.regions[0].terminator.operands[0] not in self.common.values]
         self.goes_on = {op: self.frames.own("goes_on", u1) for op in loops}
         self.cut: Final[dict[OpDef, Callable[[Op], None]]] = {
             WAIT: self._wait,
@@ -168,6 +179,8 @@ class _Phases:
                 with self.b.at(op.loc):
                     self.cut[op.opdef](op)
                 op.drop_uses()
+            elif op in self.common.ops:
+                self.b.region.ops.append(op)
             elif op.opdef is not YIELD:
                 phase.append(op)
         self._phase(phase, last)
@@ -231,17 +244,26 @@ class _Phases:
 
     def _while(self, op: Op) -> None:
         old_test, old_body = op.regions
-        goes_on, first = self.goes_on[op], self.b.const(0, i32)
         test, body = Region(), Region()
-
-        def hand_over(_: int, value: Value) -> None:
-            cells.write(self.b, goes_on, value, self.frames.depth)
-
         with self.b.into(test):
-            self._region(old_test, self._yields(old_test, hand_over))
-            self.b.yield_(cells.read(self.b, goes_on, first))
+            self.b.yield_(self._goes_on(op, old_test))
         with self.b.into(body):
             self._region(old_body)
             self.b.yield_()
         old_body.terminator.drop_uses()
         self.b.while_([], test, body)
+
+    def _goes_on(self, op: Op, test: Region) -> Value:
+        """Emit the test of a `while`, and whether it holds."""
+        (condition,) = test.terminator.operands
+        if condition in self.common.values:
+            self._region(test)
+            test.terminator.drop_uses()
+            return condition
+        goes_on = self.goes_on[op]
+
+        def hand_over(_: int, value: Value) -> None:
+            cells.write(self.b, goes_on, value, self.frames.depth)
+
+        self._region(test, self._yields(test, hand_over))
+        return cells.read(self.b, goes_on, self.b.const(0, i32))
