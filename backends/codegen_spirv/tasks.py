@@ -52,7 +52,7 @@ class Shader:
     Attributes:
         task: what it does.
         words: SPIR-V.
-        local_size: how many iterations a workgroup takes at once: one for each thread, or one that is a block of threads.
+        local_size: how many iterations a workgroup takes at once: one for each thread, or one block of threads.
         capabilities: what the module declares.
         repeats: whether it can be told of several launches.
         buffers: what is bound for it, in this order (see `buffer_of`).

@@ -1,8 +1,8 @@
 """Blocks of threads as workgroups: an iteration of the task's loop is run by all threads of a workgroup.
 
 Code around the loops over threads is run by every thread alike. A loop over threads becomes a branch that the threads
-take which there are, with a barrier in front of it where `analysis/waits.py` says so. Arrays that threads share are in the memory of the workgroup; of arrays
-with elements for each thread, a thread has its own.
+take which there are, with a barrier in front of it where `analysis/waits.py` says so. Arrays that threads share are in
+the memory of the workgroup; of arrays with elements for each thread, a thread has its own.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def a_stencil_through_shared_memory(qd, dtype, n):
 
 @case(rules=["simt.sync", "simt.shared", "simt.subgroup"], params={"size": [1, 24, 256]})
 def sums_of_all_before_in_blocks(qd, size):
-    """Phases in loops, elements that only their thread updates, lists of a thread's own, and a part of a block at the end."""
+    """Phases in loops, elements that only their thread updates, lists of a thread's own; the last block is a part."""
     n = 300
     x, y = qd.field(qd.f32, shape=n), qd.field(qd.f32, shape=n)
 

@@ -76,7 +76,9 @@ APART = {
         HEAD,
         ARRAYS,
         FILL,
-        "%sum = for team 4 %t3 = %zero to %four carry (%c = %zero) {\n      %d = add %c, %t3 : i32\n      yield %d\n    }",
+        "%sum = for team 4 %t3 = %zero to %four carry (%c = %zero) {",
+        "%d = add %c, %t3 : i32",
+        "yield %d\n    }",
     ),
     "updates of an element that others update": (
         HEAD,

@@ -86,9 +86,8 @@ def in_common(branch: bool) -> Kernel:
                 if t > step:
                     tile[t - step] = step
                 step *= n[None]
-                if qd.static(branch):
-                    if step > 4:
-                        step = 10
+                if qd.static(branch) and step > 4:
+                    step = 10
             x[i] = step + tile[0]
 
     return lowered(body)

@@ -111,9 +111,9 @@ def check_races(context: Context, node: ast.For) -> None:
     """
     if _runs_once(node.iter):
         return
-    for statement, target in _shared_locals(context, node):
-        message = f"iterations run in parallel, and all of them read and write the local '{target}'"
-        do = f"write {target} += ... or qd.atomic_max({target}, ...), or begin with it inside of the loop, "
+    for statement, local in _shared_locals(context, node):
+        message = f"iterations run in parallel, and all of them read and write the local '{local}'"
+        do = f"write {local} += ... or qd.atomic_max({local}, ...), or begin with it inside of the loop, "
         _warn(context, statement, message, f"{do}or write qd.loop_config(serialize=True) before the loop")
     own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     for statement in _always(node.body):

@@ -184,7 +184,9 @@ class _Printer:
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             # a form that the op does not have: it breaks the rules, and is shown as it is
             text = f" {self.names_of(op.operands)} {op.attrs}{_types(op)}"
-        self._line(f"{results}{op.name}{_guard(op)}{_sums(op)}{_team(op)}{text}{self.loc(op.loc)}{' {' if op.regions else ''}")
+        self._line(
+            f"{results}{op.name}{_guard(op)}{_sums(op)}{_team(op)}{text}{self.loc(op.loc)}{' {' if op.regions else ''}"
+        )
         self._regions(op)
 
     def _regions(self, op: Op) -> None:
