@@ -126,14 +126,15 @@ def check_races(context: Context, node: ast.For) -> None:
 
 def _shared_locals(context: Context, node: ast.For) -> Iterator[tuple[ast.Assign, str]]:
     """The assignments to locals from outside of a loop that its iterations read as well; one for each local."""
+    outside = context.scopes.locals()
+    if not outside:
+        return
     names = [part for part in _within(node.body) if isinstance(part, ast.Name)]
-    read, named = {name.id for name in names if isinstance(name.ctx, ast.Load)}, set[str]()
+    unnamed = outside.intersection(name.id for name in names if isinstance(name.ctx, ast.Load))
     for statement in (*_always(node.body), *_compared(node.body)):
-        for target in _names(statement.targets[0]):
-            binding = context.scopes.find(target)
-            if target in read and target not in named and binding is not None and binding.kind == "local":
-                named.add(target)
-                yield statement, target
+        for target in sorted(unnamed.intersection(_names(statement.targets[0]))):
+            unnamed.discard(target)
+            yield statement, target
 
 
 def _names(target: ast.expr) -> list[str]:
