@@ -390,6 +390,8 @@ def __getattr__(name: str) -> object:
     """`qd.ad` and `qd.profiler`, loaded when they are first used; for a name that is not there, what to use instead."""
     if name in ("ad", "profiler"):
         return _import_module(f"{__name__}.{name}")
+    if name in math.__all__:
+        raise _missing("qd", name, (), f"write qd.math.{name}")
     raise _missing("qd", name, __all__)
 
 

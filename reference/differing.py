@@ -67,7 +67,7 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
         ),
         row(
             "simt",
-            "a block's threads run one after another, subgroups have 32 threads, and all threads come to each wait",
+            "subgroups have 32 threads on every device, and all threads of a block come to each wait",
             "write loop_config(block_dim=...), and waits where no condition parts the threads",
         ),
         row(

@@ -78,6 +78,9 @@ def _store(e: RegionEmitter, op: Op) -> None:
 def _array_alloc(e: RegionEmitter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, ArrayType)
+    if e.team is not None and e.team.has(op.result):
+        e.team.allocate(op)
+        return
     ty = e.m.array(array.dtype, array.length)
     variable = e.c.local(ty)
     e.arrays[op.result] = variable
@@ -108,12 +111,16 @@ def _element(e: RegionEmitter, op: Op) -> int:
     at = e.get(index)
     pointer = e.m.pointer(Storage.Function, e.m.type(dtype))
     number = at if at.dtype.bits >= 32 else at.resize(i64)
+    if e.team is not None and e.team.has(array):
+        return e.team.pointer(array, number)
     return e.c.raw(Spv.AccessChain, pointer, e.arrays[array], number.id)
 
 
 @handles(ARRAY_LOAD)
 def _array_load(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
+    if e.team is not None:
+        e.team.wait(op)
     e.bind(op.result, guarded(e, op, lambda: e.c.let(Spv.Load, op.result.dtype, _element(e, op))))
 
 

@@ -11,6 +11,7 @@ from adstack.ir.types import i64, u32, u64
 from .assembly.code import Num, unsigned
 from .hoisted_checks import hoist_checks
 from .region import RegionEmitter, handles
+from .teams import TeamCode
 
 __all__: list[str] = []
 
@@ -34,6 +35,9 @@ def _if(e: RegionEmitter, op: Op) -> None:
 @handles(FOR)
 def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
+    if e.team is not None and "team" in op.attrs:
+        _threads(e, op, e.team)
+        return
     low, high, *start = e.all(op.operands)
     hoisted = hoist_checks(e, op, low, high)
     # 32 bits, where they suffice: to carry 64 from iteration to iteration costs twice as much
@@ -51,6 +55,19 @@ def _for(e: RegionEmitter, op: Op) -> None:
 
     _, *results = e.c.loop([first, *start], lambda carried: (carried[0] < end, carried), iteration)
     _bind(e, op.results, results)
+
+
+def _threads(e: RegionEmitter, op: Op, team: TeamCode) -> None:
+    """What each thread of a workgroup does."""
+    (body,) = op.regions
+    team.wait(op)
+    count = e.get(op.operands[1])
+    e.bind(body.args[0], team.thread.signed(count.dtype))
+
+    def run() -> None:
+        e.run(body)
+
+    e.c.when(e.get(body.args[0]) < count, run)
 
 
 @handles(WHILE)

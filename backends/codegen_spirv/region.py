@@ -18,6 +18,7 @@ from .frame import TaskFrame
 from .memory import Address
 from .rows import Rows
 from .scalars.emitters import emit
+from .teams import TeamCode
 
 __all__ = ["HANDLERS", "Partial", "RegionEmitter", "handles"]
 
@@ -51,6 +52,7 @@ class RegionEmitter:
         c: the function.
         task: what the code needs to know of the task around it; None in a library function, which touches no memory.
         arrays: local arrays: value -> variable.
+        team: of a task whose iterations are blocks of threads that run side by side.
         gathered: atomics whose values a thread combines before they reach memory.
         own: atomics whose element no other iteration touches.
         joined: atomics that were emitted with one before them (see `joining`).
@@ -68,6 +70,7 @@ class RegionEmitter:
         self.c = code
         self.task = task
         self.arrays: dict[Value, int] = {}
+        self.team: TeamCode | None = None
         self.gathered: dict[Op, Partial] = {}
         self.own: set[Op] = set()
         self.joined: set[Op] = set()

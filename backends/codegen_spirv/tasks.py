@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.induction import values_in_32_bits
 from adstack.analysis.manager import Analyses
+from adstack.analysis.teams import Team, team_of
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.sites import Site
 from adstack.backends.shared.ways import alone
@@ -34,6 +35,7 @@ from .gathering import gather
 from .memory import REPORTS, WORDS, Address, buffer_of, memory_of
 from .region import RegionEmitter
 from .rows import Rows
+from .teams import TeamCode, fits
 
 __all__ = ["Emitted", "Shader", "emit_program"]
 
@@ -50,7 +52,7 @@ class Shader:
     Attributes:
         task: what it does.
         words: SPIR-V.
-        local_size: threads of a workgroup.
+        local_size: how many iterations a workgroup takes at once: one for each thread, or one block of threads.
         capabilities: what the module declares.
         repeats: whether it can be told of several launches.
         buffers: what is bound for it, in this order (see `buffer_of`).
@@ -123,6 +125,7 @@ class _TaskEmitter:
         self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
         self.analyses = analyses
         self.local_size = 1
+        self.team = self._team(traits)
         self.m = Module(traits)
         self.m.fast_paths = sum(op.opdef is CALL for op in task.body.walk()) <= _MOST_CALLS
         self.c = Code(self.m)
@@ -130,8 +133,8 @@ class _TaskEmitter:
 
     def shader(self, local_size: int) -> Shader:
         """The task, run by workgroups of so many threads."""
-        self.local_size = local_size
-        repeats = self.task.kind != "parallel" and not self._ends_early and "print" not in self._own()
+        self.local_size = 1 if self.team else local_size
+        repeats = self.task.kind != "parallel" and not self._ends_early(self.m.traits) and "print" not in self._own()
         if repeats:
             self._repeat()
         else:
@@ -140,8 +143,15 @@ class _TaskEmitter:
         self.c.do(Spv.Return)
         main = self.m.new()
         self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
-        self.m.entry(main, local_size)
-        return Shader(self.task, self.m.words, local_size, self.m.capabilities, repeats, self.memory.buffers)
+        self.m.entry(main, self.team.threads if self.team else local_size)
+        return Shader(self.task, self.m.words, self.local_size, self.m.capabilities, repeats, self.memory.buffers)
+
+    def _team(self, traits: Traits) -> Team | None:
+        """The blocks of threads that iterations are, if threads of the device may run as these."""
+        if self.task.kind != "parallel" or self._ends_early(traits) or is_ordered(self.task):
+            return None
+        team = team_of(self.task.body.ops[-2])
+        return team if team is not None and fits(team, traits) else None
 
     def _repeat(self) -> None:
         """Launch by launch: pushed are the address of the first one's words, how many there are, how far apart."""
@@ -229,28 +239,27 @@ class _TaskEmitter:
         memory = self.memory
         return memory.of(buffer, (base + 8 * slot).load(memory.counts))
 
-    @property
-    def _ends_early(self) -> bool:
+    def _ends_early(self, traits: Traits) -> bool:
         """Whether a report may end the thread."""
         stacks = any(op.opdef is STACK_ALLOCA for op in self.task.body.walk())
-        return self.debug or stacks or not self.m.traits.endless
+        return self.debug or stacks or not traits.endless
 
     def _own(self) -> Sequence[str]:
         """Which of the runtime's words the task needs."""
         rows = {op.opdef for op in self.task.body.walk()}
         guarded = any("guarded" in op.attrs for op in self.task.body.walk())
-        wanted = ["errors"] if self._ends_early or guarded else []
+        wanted = ["errors"] if self._ends_early(self.m.traits) or guarded else []
         wanted += ["overflow"] if STACK_ALLOCA in rows else []
         wanted += ["print"] if PRINT in rows else []
         wanted += ["seed", "launch"] if RANDOM in rows else []
         return wanted
 
     def _threads(self) -> tuple[Num, Num]:
-        """The number of this thread, and how many there are."""
+        """The number of this thread, and how many there are; where iterations are blocks, the same of workgroups."""
         c, m = self.c, self.m
         three = m.vector(u32, 3)
         components = []
-        for name in ("GlobalInvocationId", "NumWorkgroups"):
+        for name in ("WorkgroupId" if self.team else "GlobalInvocationId", "NumWorkgroups"):
             vector = c.raw(Spv.Load, three, m.builtin(BUILTIN[name], three))
             components.append(c.let(Spv.CompositeExtract, u32, vector, 0).resize(u64))
         return components[0], components[1] * self.local_size
@@ -311,7 +320,10 @@ class _TaskEmitter:
             return [position + threads]
 
         gathered = () if self.debug or ordered else gather(e, loop.regions[0], self.analyses)
-        e.own = set(alone(loop.regions[0], "own", self.analyses))
+        if self.team is None:
+            e.own = set(alone(loop.regions[0], "own", self.analyses))
+        else:
+            e.team = TeamCode(c, self.team)
         c.loop([frame.thread], lambda carried: (carried[0] < total, carried), iteration)
         for atomic in gathered:
             atomic.close(e)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +37,9 @@ _REGION: Final = 8 * CASES
 _LOCAL: Final = 64
 
 
-def declared(features: frozenset[str], controls: frozenset[str]) -> dict[str, Any]:
+def declared(
+    features: frozenset[str], controls: frozenset[str], limits: Mapping[str, int], *, is_cpu: bool
+) -> dict[str, Any]:
     """What a device says of itself."""
 
     def widths(what: str) -> tuple[int, ...]:
@@ -46,6 +49,8 @@ def declared(features: frozenset[str], controls: frozenset[str]) -> dict[str, An
         "addresses": "bufferDeviceAddress" in features,
         "int64_atomics": "shaderBufferInt64Atomics" in features,
         "subgroups": SUBGROUPS in features,
+        "threads": 0 if is_cpu else limits["threads"],
+        "shared": limits["shared"],
         "preserve": widths("SignedZeroInfNanPreserve"),
         "nearest": widths("RoundingModeRTE"),
         "denormals": widths("DenormPreserve"),
@@ -62,7 +67,7 @@ def measured(memory: Memory, stream: Stream, pipelines: Pipelines, folder: Path 
         folder: where what was found before is kept; None to try again.
     """
     physical = memory.device.physical
-    traits = declared(physical.features, physical.controls)
+    traits = declared(physical.features, physical.controls, physical.limits, is_cpu=physical.is_cpu)
     name = f"{kept.DEVICES}/{pipelines.name}.traits"
     examined = None if folder is None else _read(folder, name)
     if examined is None:

@@ -236,6 +236,7 @@ class _Forward:
 
     def _for(self, op: Op) -> None:
         (body,) = op.regions
+        op.attrs.pop("team", None)  # what atomics do to tangents is not atomic
         carried = self._active_positions(body.args[1:], op.results)
         op.append_operands([t for k in carried for t in self._of(op.operands[2 + k])])
         self._with_tangents(body, [k + 1 for k in carried])

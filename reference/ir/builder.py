@@ -206,9 +206,10 @@ class Builder:
         attrs = {"place": place, "kind": kind}
         return self.append(ops.ATOMIC, (*indices, *values), (place.dtype,), attrs).result
 
-    def array(self, dtype: DType, length: int) -> Value:
-        """The handle of an array of zeros inside the thread, of a fixed length."""
-        return self.append(ops.ARRAY_ALLOC, (), (ArrayType(dtype, length),), {"dtype": dtype, "length": length}).result
+    def array(self, dtype: DType, length: int, team: str = "") -> Value:
+        """The handle of an array of zeros inside the thread, of a fixed length; `team` is a word of `TEAM_ARRAYS`."""
+        attrs: dict[str, object] = {"dtype": dtype, "length": length, **({"team": team} if team else {})}
+        return self.append(ops.ARRAY_ALLOC, (), (ArrayType(dtype, length),), attrs).result
 
     def array_load(self, array: Value, index: Value) -> Value:
         """The element of a local array at an integer index."""
@@ -274,9 +275,13 @@ class Builder:
         types = [v.type for v in then.terminator.operands]
         return self.append(ops.IF, (condition,), types, regions=(then, orelse)).results
 
-    def for_(self, lo: Value, hi: Value, carried: Sequence[Value], body: Region) -> list[Value]:
-        """Run `body(index, *carried) -> carried` for index = lo, lo + 1, ..., hi - 1; gives the last carried values."""
-        return self.append(ops.FOR, (lo, hi, *carried), [v.type for v in carried], regions=(body,)).results
+    def for_(self, lo: Value, hi: Value, carried: Sequence[Value], body: Region, team: int = 0) -> list[Value]:
+        """Run `body(index, *carried) -> carried` for index = lo, lo + 1, ..., hi - 1; gives the last carried values.
+
+        With `team` the iterations are the threads of a block, which has so many at most: see `analysis/teams.py`.
+        """
+        attrs: dict[str, object] = {"team": team} if team else {}
+        return self.append(ops.FOR, (lo, hi, *carried), [v.type for v in carried], attrs, (body,)).results
 
     def while_(self, carried: Sequence[Value], condition: Region, body: Region) -> list[Value]:
         """`condition(*carried) -> (u1, *carried)`; while it holds, `body(*carried) -> carried`."""

@@ -114,6 +114,7 @@ class OpDef:
         attrs: names of the attributes that it must have.
         guards: it may have the attribute "guarded": the axes (a tuple) on which its indices may be outside.
         sums: it may have the attribute "sums": how the backend is to add up what iterations add to one element.
+        teams: it may have the attribute "team", which says what blocks of threads are (`analysis/teams.py`).
         trap: operands that are an error in debug mode.
         transcendental: lowered to a `call` of the library's function before any backend sees it; its meaning is that
             function, so its bits are defined in one place.
@@ -140,6 +141,7 @@ class OpDef:
     attrs: tuple[str, ...] = ()
     guards: bool = False
     sums: bool = False
+    teams: bool = False
     trap: Trap | None = None
     transcendental: bool = False
     reals_only: bool = False

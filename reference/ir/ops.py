@@ -21,12 +21,15 @@ __all__ = [
     "SERIAL_LOOPS",
     "STACK_OPS",
     "TABLE",
+    "TEAM_ARRAYS",
     "WAYS",
     "AtomicKind",
 ]
 
 WAYS: Final = ("own", "uniform", "gathered", "tiled", "private", "subgroup", "atomic", "ordered")
 """How the sum of an atomic update may be built, best first: see `analysis/accumulation.py`."""
+TEAM_ARRAYS: Final = ("shared", "updated")
+"""What an array of a block of threads is: in the second, threads update elements that others update, too."""
 APART: Final = ("own", "uniform", "tiled", "private")
 """The ways of a target that keeps its threads apart, besides atomics."""
 
@@ -65,7 +68,9 @@ ATOMIC = row(
     doc="read, combine, write as one; the result is the old value",
 )
 
-ARRAY_ALLOC = row("array.alloc", pure=False, attrs=("dtype", "length"), doc="a zeroed array inside the thread")
+ARRAY_ALLOC = row(
+    "array.alloc", pure=False, attrs=("dtype", "length"), teams=True, doc="a zeroed array inside the thread"
+)
 ARRAY_LOAD = row("array.load", pure=False, reads=True, guards=True, doc="read an element: handle, index")
 ARRAY_STORE = row("array.store", pure=False, writes=True, guards=True, doc="write an element: handle, index, value")
 
@@ -103,7 +108,11 @@ IF = row(
     "if", pure=False, regions=2, doc="take the first region if the operand, else the second; results are what it yields"
 )
 FOR = row(
-    "for", pure=False, regions=1, doc="operands lo, hi, initial carried values; region arguments: index, carried values"
+    "for",
+    pure=False,
+    regions=1,
+    teams=True,
+    doc="operands lo, hi, initial carried values; region arguments: index, carried values",
 )
 WHILE = row(
     "while", pure=False, regions=2, doc="condition region yields (u1, carried...); body takes and yields carried values"

@@ -111,6 +111,7 @@ class Op(IntEnum):
     AtomicAnd = 240
     AtomicOr = 241
     AtomicXor = 242
+    ControlBarrier = 224
     Phi = 245
     LoopMerge = 246
     SelectionMerge = 247
@@ -184,13 +185,14 @@ class Storage(IntEnum):
     """Where a variable or what a pointer points to lives."""
 
     Input = 1
+    Workgroup = 4
     Function = 7
     PushConstant = 9
     StorageBuffer = 12
     PhysicalStorageBuffer = 5349
 
 
-BUILTIN: Final = {"NumWorkgroups": 24, "GlobalInvocationId": 28}
+BUILTIN: Final = {"NumWorkgroups": 24, "WorkgroupId": 26, "GlobalInvocationId": 28, "LocalInvocationIndex": 29}
 STD: Final = {
     "RoundEven": 2,
     "Trunc": 3,

@@ -25,6 +25,8 @@ class Traits:
         float_add_large: there is one that is right where what is added is at least 2^-100 in size.
         int64_atomics: there are atomics of 64 bits.
         subgroups: threads that run side by side may combine their values.
+        threads, shared: how many threads a workgroup may have that is a block of the program's, and how many bytes of
+            memory they share; 0 threads where a block is quicker as one thread, as processors have it.
         endless: loops run as often as they should. Some drivers end every loop once a thread has made a fixed number
             of iterations in all; then a loop that was ended is an error, never a wrong result.
         preserve, nearest, denormals: widths for which a module may ask that signed zeros, infinities and NaNs be kept,
@@ -50,6 +52,8 @@ class Traits:
     float_add_large: bool = True
     int64_atomics: bool = True
     subgroups: bool = True
+    threads: int = 1024
+    shared: int = 32768
     endless: bool = True
     preserve: tuple[int, ...] = (16, 32, 64)
     nearest: tuple[int, ...] = (16, 32, 64)

@@ -70,7 +70,8 @@ def limits_of(limits: Handle) -> dict[str, int]:
     buffers = limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers
     return {
         "groups": limits.maxComputeWorkGroupCount[0],
-        "threads": limits.maxComputeWorkGroupInvocations,
+        "threads": min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]),
+        "shared": limits.maxComputeSharedMemorySize,
         "range": limits.maxStorageBufferRange,
         "buffers": min(*buffers, limits.maxPerStageResources),
     }

@@ -19,7 +19,7 @@ class Pipeline:
 
     Attributes:
         handle: Vulkan's.
-        local_size: threads of a workgroup.
+        local_size: how many iterations a workgroup takes at once.
         repeats: whether it can be told of several launches.
         layout: of what it is handed, as a number.
         buffers: what is bound for it, in this order.

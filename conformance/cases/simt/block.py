@@ -194,3 +194,53 @@ def a_stencil_through_shared_memory(qd, dtype, n):
         return out
 
     return agrees(k, plain, {x: [0.5, -1.0, 2.0, 1.5, 0.25, -0.5][:n]}, [y], args=(2,))
+
+
+@case(rules=["simt.sync", "simt.shared", "simt.subgroup"], params={"size": [1, 24, 256]})
+def sums_of_all_before_in_blocks(qd, size):
+    """Phases in loops, elements that only their thread updates, lists of a thread's own; the last block is a part."""
+    n = 300
+    x, y = qd.field(qd.f32, shape=n), qd.field(qd.f32, shape=n)
+
+    @qd.kernel
+    def k(scale: qd.f32):
+        qd.loop_config(block_dim=size)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            tile = qd.simt.block.SharedArray(size, qd.f32)
+            tile[t] = x[i]
+            steps = qd.Vector([0, 0, 0])
+            qd.simt.block.sync()
+            step = 1
+            while step < size:
+                before = 0.0
+                if t >= step:
+                    before = tile[t - step]
+                    steps[step % 3] += 1
+                qd.simt.block.sync()
+                tile[t] += before
+                qd.simt.block.sync()
+                step *= 2
+            if scale > 0 and qd.simt.subgroup.any_true(steps[1] > 3):
+                tile[t] *= scale
+            y[i] = tile[t] + 1000 * steps[t % 3]
+
+    def plain(values):
+        out = []
+        for first in range(0, n, size):
+            tile = values[first : first + size]
+            steps = [[0, 0, 0] for _ in tile]
+            step = 1
+            while step < size:
+                for t in range(step, len(tile)):
+                    steps[t][step % 3] += 1
+                tile = [v + (tile[t - step] if t >= step else 0) for t, v in enumerate(tile)]
+                step *= 2
+            for part in range(0, len(tile), 32):
+                if any(own[1] > 3 for own in steps[part : part + 32]):
+                    tile[part : part + 32] = [v * 0.5 for v in tile[part : part + 32]]
+            out += [v + 1000 * steps[t][t % 3] for t, v in enumerate(tile)]
+        return out
+
+    values = [float((7 * i) % 31 - 15) for i in range(n)]
+    return Run(k, args=(0.5,), given={x: values}, expect={y: plain(values)})

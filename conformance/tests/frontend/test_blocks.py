@@ -10,6 +10,7 @@ import pytest
 
 import adstack as qd
 from adstack.frontend import lower
+from adstack.ir.ops import LOAD
 from adstack.ir.structure import Kernel
 from adstack.values.simt import block, subgroup
 from adstack.values.specs import Request
@@ -68,6 +69,42 @@ def test_a_thread_keeps_what_a_later_phase_needs_and_nothing_else() -> None:
 
     # the shared array; `later` and the index of the iteration, for each of 4 threads
     assert arrays(lowered(body)) == [4, 4, 7]
+
+
+def in_common(branch: bool) -> Kernel:
+    """Threads with a loop around a wait; a variable of its condition changes in a `branch` without a wait, or not."""
+    x, n = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=())
+
+    def body() -> None:
+        qd.loop_config(block_dim=4)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            tile = qd.simt.block.SharedArray(7, qd.i32)
+            step = n[None]
+            while step < 100:
+                qd.simt.block.sync()
+                if t > step:
+                    tile[t - step] = step
+                step *= n[None]
+                if qd.static(branch) and step > 4:
+                    step = 10
+            x[i] = step + tile[0]
+
+    return lowered(body)
+
+
+def test_what_threads_have_in_common_is_computed_once() -> None:
+    kernel = in_common(branch=False)
+    loads = [op for op in kernel.body.walk() if op.opdef is LOAD]
+    inside = {o for op in kernel.body.walk() if "team" in op.attrs for r in op.regions for o in r.walk()}
+    assert arrays(kernel) == [4, 7]  # the index of the iteration, and the shared array
+    assert len(loads) == 2
+    assert inside.isdisjoint(loads)
+
+
+def test_a_variable_that_changes_in_a_branch_is_each_threads_own() -> None:
+    # besides, `step`, and whether the loop goes on
+    assert arrays(in_common(branch=True)) == [4, 4, 4, 7]
 
 
 def test_waits_in_operands_of_branches_on_which_all_agree() -> None:

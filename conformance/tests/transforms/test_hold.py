@@ -216,3 +216,9 @@ if %c {
   yield
 }"""
     assert updates(held(body)) == 2
+
+
+def test_threads_of_a_block_hand_on_no_sum():
+    team = FOR.replace("for ", "for team 3 ", 1).format(ADD)
+    assert in_loops(held(team)) == 1
+    same(team)

@@ -51,6 +51,7 @@ class SharedArray:
         for extent in (*self.shape, *self.element_shape):
             size *= extent
         cell = cells.Cell(self.name, dtype, size, in_memory=True)
+        cell.team = "shared"
         self.block.shared.append(cell)
         return cell
 
@@ -134,6 +135,7 @@ class SharedRef(ScalarRef):
 
     def combine(self, kind: str, values: list[Value]) -> Value:
         at = self._touched(_UPDATE)
+        self.array.cell.team = "updated"
         return cells.update(current().builder, self.array.cell, kind, values, at)
 
     def _touched(self, what: str) -> Value:

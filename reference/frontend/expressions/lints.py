@@ -105,9 +105,16 @@ def check_unused(context: Context, node: ast.Expr) -> None:
 
 
 def check_races(context: Context, node: ast.For) -> None:
-    """Warn of `s[None] = s[None] + x[i]` in a parallel loop: iterations read before others have written."""
+    """Warn of `s[None] = s[None] + x[i]` in a parallel loop: iterations read before others have written.
+
+    So they do of `y = f(y)`, and of `if x[i] > best: best = x[i]`, where the local is one from outside of the loop.
+    """
     if _runs_once(node.iter):
         return
+    for statement, local in _shared_locals(context, node):
+        message = f"iterations run in parallel, and all of them read and write the local '{local}'"
+        do = f"write {local} += ... or qd.atomic_max({local}, ...), or begin with it inside of the loop, "
+        _warn(context, statement, message, f"{do}or write qd.loop_config(serialize=True) before the loop")
     own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     for statement in _always(node.body):
         target, value = statement.targets[0], statement.value
@@ -115,6 +122,35 @@ def check_races(context: Context, node: ast.For) -> None:
             name = ast.unparse(target)
             message = f"iterations run in parallel, and all of them read and write {name}"
             _warn(context, statement, message, f"write {name} += ..., qd.atomic_max({name}, ...), or a serial loop")
+
+
+def _shared_locals(context: Context, node: ast.For) -> Iterator[tuple[ast.Assign, str]]:
+    """The assignments to locals from outside of a loop that its iterations read as well; one for each local."""
+    outside = context.scopes.locals()
+    if not outside:
+        return
+    names = [part for part in _within(node.body) if isinstance(part, ast.Name)]
+    unnamed = outside.intersection(name.id for name in names if isinstance(name.ctx, ast.Load))
+    for statement in (*_always(node.body), *_compared(node.body)):
+        for target in sorted(unnamed.intersection(_names(statement.targets[0]))):
+            unnamed.discard(target)
+            yield statement, target
+
+
+def _names(target: ast.expr) -> list[str]:
+    """The names that a target sets."""
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [part.id for part in parts if isinstance(part, ast.Name)]
+
+
+def _compared(body: Sequence[ast.stmt]) -> Iterator[ast.Assign]:
+    """Assignments to names with which a branch around them compares something."""
+    for part in _within(body):
+        if isinstance(part, ast.If):
+            compared = {n.id for n in ast.walk(part.test) if isinstance(n, ast.Name)}
+            for one in part.body:
+                if isinstance(one, ast.Assign) and not compared.isdisjoint(_names(one.targets[0])):
+                    yield one
 
 
 def check_values(context: Context, node: ast.For, iterable: KernelObject) -> None:

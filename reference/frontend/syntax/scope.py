@@ -58,6 +58,10 @@ class Scopes:
                 return scope[name]
         return None
 
+    def locals(self) -> set[str]:
+        """The names of mutable locals."""
+        return {name for scope in self.stack for name, binding in scope.items() if binding.kind == "local"}
+
     def bind(self, name: str, value: object, kind: str, loc: Loc, region: Region | None = None) -> None:
         """Bind a name in the innermost scope."""
         self.stack[-1][name] = Binding(value, kind, loc, region)

@@ -28,10 +28,10 @@ class Cell:
     """A mutable variable of `size` elements of one type, `length` None for a scalar.
 
     `of_literal` tells that a plain integer of Python's gave it its type: nobody chose that. A cell that is
-    `in_memory` is an array however short it is.
+    `in_memory` is an array however short it is. `team` is what the array is to a block of threads, see `TEAM_ARRAYS`.
     """
 
-    __slots__ = ("dtype", "in_memory", "length", "name", "of_literal")
+    __slots__ = ("dtype", "in_memory", "length", "name", "of_literal", "team")
 
     def __init__(
         self, name: str, dtype: DType, length: int | None = None, of_literal: bool = False, in_memory: bool = False
@@ -41,6 +41,7 @@ class Cell:
         self.length = length
         self.of_literal = of_literal
         self.in_memory = in_memory
+        self.team = ""
 
     @property
     def size(self) -> int:

@@ -145,7 +145,7 @@ class _Mem2Reg:
                 at = [] if cell.length is None else [self.builder.const(k, i32)]
                 self.builder.store(self.places[cell], at, value)
         elif cell in self.survey.arrays:
-            handle = self.arrays[cell] = self.builder.array(cell.dtype, cell.size)
+            handle = self.arrays[cell] = self.builder.array(cell.dtype, cell.size, cell.team)
             handle.name = cell.name if cell.in_memory else ""
             for k, value in enumerate(op.operands):
                 self.builder.array_store(handle, self.builder.const(k, i32), value)

@@ -18,11 +18,12 @@ from ...ir.opdef import OpDef
 from ...ir.ops import FOR, IF, WHILE, YIELD
 from ...ir.scalar_ops import FLOORDIV, MAX, MIN, MOD
 from ...ir.structure import Op, Region, Value
-from ...ir.types import i32, i64, u1
+from ...ir.types import DType, i32, i64, u1
 from . import cells
 from .agreement import check_agreement
 from .blocks import WAIT, Block
 from .cells import Cell
+from .common import Common
 from .frames import Frames
 from .segments import Segments
 
@@ -84,16 +85,56 @@ def _number(builder: Builder, block: Block, bounds: Bounds, extents: Sequence[Va
     body.ops[:0] = start.ops
 
 
+def _is_wait(op: Op) -> bool:
+    return op.opdef is WAIT
+
+
+def _name_threads(block: Block, body: Region) -> None:
+    """Have variables that are the thread's number, and nothing else, be that number: no thread need keep them."""
+    uses: dict[Cell, list[Op]] = {}
+    for op in body.walk():
+        if "cell" in op.attrs:
+            uses.setdefault(op.attrs["cell"], []).append(op)
+    gone: set[Op] = set()
+    for first, *others in uses.values():
+        is_number = first.opdef is cells.ALLOC and first.operands == (block.thread,)
+        if is_number and all(op.opdef is cells.READ for op in others):
+            gone.update((first, *others))
+            for op in others:
+                op.result.replace_all_uses_with(block.thread)
+    _take_out(body, gone)
+
+
+def _take_out(region: Region, gone: set[Op]) -> None:
+    for op in region.ops:
+        if op in gone:
+            op.erase()
+        for inner in op.regions:
+            _take_out(inner, gone)
+    region.ops = [op for op in region.ops if op not in gone]
+
+
 class _Threads(Frames):
     """What each thread keeps; `depth` is the number of the present thread."""
 
-    def __init__(self, builder: Builder, segments: Segments, block: Block) -> None:
+    def __init__(self, builder: Builder, segments: Segments, block: Block, common: Common) -> None:
         super().__init__(builder, segments, block.threads)
-        self.block = block
+        self.block, self.common = block, common
 
     def get(self, value: Value, user: Op) -> Value:
         """What an op is to use in place of an operand."""
+        if value in self.common.values:
+            return value
         return self.depth if value is self.block.thread else super().get(value, user)
+
+    def _stacked(self, name: str, dtype: DType, size: int) -> Cell:
+        cell = super()._stacked(name, dtype, size)
+        cell.team = "shared"
+        return cell
+
+    def own(self, name: str, dtype: DType) -> Cell:
+        """A new variable of each thread."""
+        return self._stacked(name, dtype, 1)
 
 
 class _Phases:
@@ -106,10 +147,17 @@ class _Phases:
             cells.alloc(builder, cell, [])
         if block.debug:
             cells.alloc(builder, block.phase, [builder.const(1, i64)])
-        self.segments = Segments(lambda op: op.opdef is WAIT, body)
-        for index in [index for index in self.segments.kept if isinstance(index.owner, Region)]:
-            del self.segments.kept[index]  # the loop around the threads has it for all of them
-        self.frames = _Threads(builder, self.segments, block)
+        _name_threads(block, body)
+        self.common = Common(body, block.thread, Segments(_is_wait, body).spans)
+        self.segments = Segments(_is_wait, body)
+        for value in [value for value in self.segments.kept if value in self.common.values]:
+            del self.segments.kept[value]
+        for cell in [cell for cell in self.segments.crossing if cell in self.common.cells]:
+            del self.segments.crossing[cell]
+        self.frames = _Threads(builder, self.segments, block, self.common)
+        loops = [op for op in self.segments.spans if isinstance(op, Op) and op.opdef is WHILE]
+        loops = [op for op in loops if op.regions[0].terminator.operands[0] not in self.common.values]
+        self.goes_on = {op: self.frames.own("goes_on", u1) for op in loops}
         self.cut: Final[dict[OpDef, Callable[[Op], None]]] = {
             WAIT: self._wait,
             IF: self._if,
@@ -131,6 +179,8 @@ class _Phases:
                 with self.b.at(op.loc):
                     self.cut[op.opdef](op)
                 op.drop_uses()
+            elif op in self.common.ops:
+                self.b.region.ops.append(op)
             elif op.opdef is not YIELD:
                 phase.append(op)
         self._phase(phase, last)
@@ -143,7 +193,7 @@ class _Phases:
             self.frames.depth = thread
             yield
             self.b.yield_()
-        self.b.for_(self.b.const(0, i32), self.block.count, [], body)
+        self.b.for_(self.b.const(0, i32), self.block.count, [], body, self.block.threads)
 
     def _phase(self, ops: list[Op], last: Callable[[], None] | None = None) -> None:
         if ops or last is not None:
@@ -194,14 +244,26 @@ class _Phases:
 
     def _while(self, op: Op) -> None:
         old_test, old_body = op.regions
-        goes_on = Cell("goes_on", u1)
-        cells.alloc(self.b, goes_on, [self.b.const(False, u1)])
         test, body = Region(), Region()
         with self.b.into(test):
-            self._region(old_test, self._yields(old_test, lambda _, value: cells.write(self.b, goes_on, value)))
-            self.b.yield_(cells.read(self.b, goes_on))
+            self.b.yield_(self._goes_on(op, old_test))
         with self.b.into(body):
             self._region(old_body)
             self.b.yield_()
         old_body.terminator.drop_uses()
         self.b.while_([], test, body)
+
+    def _goes_on(self, op: Op, test: Region) -> Value:
+        """Emit the test of a `while`, and whether it holds."""
+        (condition,) = test.terminator.operands
+        if condition in self.common.values:
+            self._region(test)
+            test.terminator.drop_uses()
+            return condition
+        goes_on = self.goes_on[op]
+
+        def hand_over(_: int, value: Value) -> None:
+            cells.write(self.b, goes_on, value, self.frames.depth)
+
+        self._region(test, self._yields(test, hand_over))
+        return cells.read(self.b, goes_on, self.b.const(0, i32))

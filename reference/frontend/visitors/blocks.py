@@ -132,6 +132,7 @@ class _Told:
         self.own = materialise(value)
         self.thread = Expr(block.thread)
         self.cell = cells.Cell("told", self.own.dtype, block.threads, in_memory=True)
+        self.cell.team = "shared"
         block.shared.append(self.cell)
         cells.write(self.b, self.cell, self.own.value, block.thread)
         wait(self.b, what, ends_phase=False)

@@ -177,7 +177,11 @@ def _without(context: Context, base: object, name: str) -> AdstackError:
         return kind(f"a number has no '{name}': {row.why}", loc=context.builder.loc, do=row.do)
     what = f"module {base.__name__}" if isinstance(base, types.ModuleType) else describe(base)
     do = suggestion(name, dir(base))
-    if not do and not isinstance(base, types.ModuleType):
+    if not do and (isinstance(base, Expr) or is_number(base)):
+        do = "vectors and matrices have methods; a number is an operand of functions, as in qd.abs(x)"
+    elif not do and isinstance(base, Elements):
+        do = "use one of its methods, such as norm, dot, sum, max; or a func of yours"
+    elif not do and not isinstance(base, types.ModuleType):
         do = f"give it a value before the kernel is called: {name} = ..., or in __init__"
     return kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=do)
 

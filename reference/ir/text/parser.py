@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...errors import IRError
 from ..functions import builtin
-from ..ops import TABLE
+from ..ops import FOR, TABLE
 from ..structure import Function, Kernel, Op, Place, Program, Region, Task, Value
 from ..types import DType, Type
 from .cursor import Cursor
@@ -217,8 +217,10 @@ class Parser(Cursor):
         draft = Draft(TABLE[word.text])
         guard = self._guard() if draft.row.guards and self.accept("guarded") else None
         way = self.kind("word", "a way to add up").text if draft.row.sums and self.accept("sums") else None
+        team = self._team(draft) if draft.row.teams and self.accept("team") else None
         FORMS.get(draft.row, plain)(self, draft)
-        draft.attrs |= {name: value for name, value in (("guarded", guard), ("sums", way)) if value is not None}
+        optional = (("guarded", guard), ("sums", way), ("team", team))
+        draft.attrs |= {name: value for name, value in optional if value is not None}
         if not draft.regions:
             draft.loc = self.loc()
         if self.token.kind not in ("newline", "end") and not self.sees("}"):
@@ -233,6 +235,12 @@ class Parser(Cursor):
         """The axes on which an access may be outside."""
         self.expect("(")
         return tuple(self.many(lambda: self.integer("an axis"), ")"))
+
+    def _team(self, draft: Draft) -> int | str:
+        """How many threads a loop over threads has, or what they do with an array."""
+        if draft.row is FOR:
+            return self.integer("how many threads a block has")
+        return self.kind("word", "what an array of a block is").text
 
     def _inferred(self, draft: Draft) -> list[Type]:
         try:

@@ -184,7 +184,9 @@ class _Printer:
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             # a form that the op does not have: it breaks the rules, and is shown as it is
             text = f" {self.names_of(op.operands)} {op.attrs}{_types(op)}"
-        self._line(f"{results}{op.name}{_guard(op)}{_sums(op)}{text}{self.loc(op.loc)}{' {' if op.regions else ''}")
+        self._line(
+            f"{results}{op.name}{_guard(op)}{_sums(op)}{_team(op)}{text}{self.loc(op.loc)}{' {' if op.regions else ''}"
+        )
         self._regions(op)
 
     def _regions(self, op: Op) -> None:
@@ -213,6 +215,11 @@ def _guard(op: Op) -> str:
 def _sums(op: Op) -> str:
     way = op.attrs.get("sums") if op.opdef.sums else None
     return "" if way is None else f" sums {way}"
+
+
+def _team(op: Op) -> str:
+    team = op.attrs.get("team") if op.opdef.teams else None
+    return "" if team is None else f" team {team}"
 
 
 def _types(op: Op) -> str:

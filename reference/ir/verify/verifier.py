@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import IRError
-from ..ops import PARALLEL_FOR, RETURN, TABLE, WAYS
+from ..ops import FOR, PARALLEL_FOR, RETURN, TABLE, TEAM_ARRAYS, WAYS
 from ..structure import Kernel, Op, Place, Program, Region, Value
 from . import expect
 from .rules import RULES
@@ -126,6 +126,7 @@ class _Walk:
         _check_row(op)
         _check_guard(op)
         _check_sums(op)
+        _check_team(op)
         _check_position(op, frame)
         RULES[op.opdef](op, self.places)
         if op.regions:
@@ -164,8 +165,9 @@ def _check_row(op: Op) -> None:
     row = op.opdef
     if TABLE.get(row.name) is not row:
         expect.fail(op, "is not an operation of the table")
-    guarded, summed = row.guards and "guarded" in op.attrs, row.sums and "sums" in op.attrs
-    if len(op.attrs) != len(row.attrs) + guarded + summed or not all(name in op.attrs for name in row.attrs):
+    optional = (("guarded", row.guards), ("sums", row.sums), ("team", row.teams))
+    more = sum(allowed and name in op.attrs for name, allowed in optional)
+    if len(op.attrs) != len(row.attrs) + more or not all(name in op.attrs for name in row.attrs):
         expect.fail(op, f"expected attributes ({', '.join(row.attrs)}), got ({', '.join(map(str, op.attrs))})")
     if len(op.regions) != row.regions:
         expect.fail(op, f"expected {row.regions} regions, got {len(op.regions)}")
@@ -186,6 +188,17 @@ def _check_sums(op: Op) -> None:
     way = op.attrs.get("sums", WAYS[0])
     if way not in WAYS:
         expect.fail(op, f"attribute 'sums' must be one of {', '.join(WAYS)}, got {way!r}")
+
+
+def _check_team(op: Op) -> None:
+    """A loop over the threads of a block says how many there are at most, an array what they do with it."""
+    team = op.attrs.get("team")
+    if team is None:
+        return
+    if op.opdef is FOR and (type(team) is not int or team < 1):
+        expect.fail(op, f"attribute 'team' must be a positive int, got {team!r}")
+    if op.opdef is not FOR and team not in TEAM_ARRAYS:
+        expect.fail(op, f"attribute 'team' must be one of {', '.join(TEAM_ARRAYS)}, got {team!r}")
 
 
 def _check_position(op: Op, frame: _Frame) -> None:

@@ -7,7 +7,8 @@ one update behind the loop, which runs if an iteration has run the update. So ar
 iteration of the parallel loop itself: one update ends the iteration. An element is updated if and only if it was
 before, by a sum of the same numbers in another order. Updates of elements that one iteration of the parallel loop has
 to itself stay as they are: the order of their sums is fixed. So do those of memory that the loop may read by another
-name, and those of an element that all iterations share, which are held by each thread.
+name, and those of an element that all iterations share, which are held by each thread. Loops over the threads of a
+block carry nothing: a device may run them side by side.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class _Holder:
         for op in region.ops:
             for inner in op.regions:
                 self.region(inner)
-            if op.opdef in LOOPS:
+            if op.opdef in LOOPS and "team" not in op.attrs:
                 nest = Region(ops=[op])
                 groups = self._groups(
                     nest, set(_outside_loops(op.regions[-1])), defined_in(nest).difference(op.results)

@@ -84,6 +84,9 @@ class Matrix(Linear, Swizzles, Access):
         return np.asarray(self.to_list(), None if self._dtype is None else self._dtype.numpy)
 
     def __array__(self, dtype: object = None, copy: object = None) -> Operand:
+        if any(is_expr(e) for e in self.entries):
+            do = "use the language's own: v.norm(), v.dot(w), qd.sin(v), qd.max(v, w)"
+            raise AdstackTypeError("numpy computes on the host, and this is a value of a kernel", do=do)
         return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
 
     @staticmethod
