@@ -91,7 +91,7 @@ def _bits(a: Interval, b: Interval) -> Interval | None:
 
 
 def _shl(a: Interval, b: Interval) -> Interval | None:
-    return hull(_mul(a, (1 << b[0], 1 << b[1])), (0, 0)) if b[0] >= 0 and b[1] < _WIDEST else None
+    return hull(_mul(a, (1 << b[0], 1 << b[1])), (0, 0)) if 0 <= b[0] <= b[1] < _WIDEST else None
 
 
 def _shr(a: Interval, b: Interval) -> Interval | None:

@@ -43,10 +43,12 @@ class SideBySide:
 
     @cached_property
     def vectors(self) -> int:
-        """How many accesses touch one element, or neighbouring ones, in all lanes."""
+        """How many accesses touch one element, or a run of them, in all lanes."""
         accesses = [op for op in self.loop.regions[0].walk() if op.opdef in PLACE_ACCESSES]
         indices = [(op.attrs["place"], op.operands[: op.attrs["place"].rank]) for op in accesses]
-        return sum(self.varying.isdisjoint(index) or self.strides.contiguous(place, index) for place, index in indices)
+        return sum(
+            self.varying.isdisjoint(index) or self.strides.run(place, index) is not None for place, index in indices
+        )
 
 
 def side_by_side(task: Region) -> SideBySide:

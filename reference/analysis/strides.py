@@ -1,13 +1,16 @@
-"""Strides of accesses in a parallel loop: which are contiguous across iterations, so that one vector access does them.
+"""Strides of accesses in a parallel loop: which are runs across iterations, so that vector accesses do them.
 
-An access is contiguous if the linear address that it computes, as a polynomial in the extents of places, changes by one
-element from each iteration to the next. Indices are followed by scalar evolution (`evolution.py`).
+An access is a run if the linear address that it computes, as a polynomial in the extents of places, changes by the same
+few elements from each iteration to the next: by one, or by the size of a record, as in an array of vectors. Indices are
+followed by scalar evolution (`evolution.py`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from ..ir import scalar_ops as ops
 from ..ir.ops import SHAPE
@@ -15,12 +18,32 @@ from ..ir.structure import Op, Place, Region, Value
 from .evolution import Evolution, convert, minus, plus, times
 from .facts import integer
 
-__all__ = ["Strides"]
+__all__ = ["Run", "Strides"]
 
 Monomial = tuple[tuple[str, int], ...]
 """A product of extents not known until launch: (place, axis) pairs, sorted."""
 
 Polynomial = Mapping[Monomial, int]
+
+_WIDEST: Final = 4
+"""Elements of a record that are loaded together; of wider records it takes too many shuffles to tell them apart."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the iterations of a loop access one after another: the same element of records that follow each other.
+
+    A record is what the last axes of a place make up, if their extents are known: a vector of an array of vectors, say.
+
+    Attributes:
+        stride: the elements of a record; 1 if the elements themselves follow each other.
+        position: which of them is accessed.
+        axes: the axes of the place in front of those of the record.
+    """
+
+    stride: int
+    position: int
+    axes: int
 
 
 def _times(a: Polynomial, b: Polynomial) -> Counter[Monomial]:
@@ -145,20 +168,41 @@ class Strides:
             place: the memory that is accessed.
             indices: of the access, one per axis of the place.
         """
+        return self._stride(place, indices) == 1
+
+    def run(self, place: Place, indices: Sequence[Value]) -> Run | None:
+        """The run that an access is, if it is one of vector accesses; the arguments are those of `contiguous`."""
+        stride = self._stride(place, indices)
+        if stride == 1:
+            return Run(1, 0, place.rank)
+        size, position, axis = 1, 0, place.rank
+        while axis and size < stride <= _WIDEST:
+            axis -= 1
+            extent, index = place.shape[axis], integer(indices[axis])
+            if extent is None or index is None or not 0 <= index < extent:
+                return None
+            position += index * size
+            size *= extent
+        return Run(stride, position, axis) if 1 < size == stride else None
+
+    def _stride(self, place: Place, indices: Sequence[Value]) -> int:
+        """How many elements behind that of iteration n the one of iteration n + 1 always is; 0 if that differs."""
         total: list[Counter[Monomial]] = [Counter() for _ in self._linear]
         stride: Polynomial = {(): 1}
         for axis in reversed(range(place.rank)):
             index = indices[axis]
             evolution = self._of(index)
             if evolution is None or (evolution.factors and not evolution.linear_as_index(index.dtype)):
-                return False
+                return 0
             for k, c in evolution.factors.items():
                 total[k].update({m: c * v for m, v in stride.items()})
             stride = _times(stride, _extent_of(place, axis))
-        return all(
-            wanted is not None and _nonzero(got) == _nonzero(wanted)
+        step = total[-1][()]
+        same = all(
+            wanted is not None and _nonzero(got) == _nonzero({m: step * v for m, v in wanted.items()})
             for got, wanted in zip(total, self._linear, strict=True)
         )
+        return step if same else 0
 
 
 def _holds_extents(value: Value) -> bool:

@@ -28,7 +28,7 @@ from ..ir.scalar_ops import SUB
 from ..ir.structure import Op, Region, Value
 from .facts import integer
 
-__all__ = ["distances", "varying_in_row", "varying_values"]
+__all__ = ["distances", "varying_along", "varying_in_row", "varying_values"]
 
 _ALWAYS = frozenset(
     {
@@ -52,6 +52,11 @@ def varying_values(body: Region) -> set[Value]:
 def varying_in_row(body: Region) -> set[Value]:
     """The values of a `parallel_for` body that may differ between iterations that differ in the last index alone."""
     return _varying(body, body.args[-1:])
+
+
+def varying_along(body: Region, axis: int) -> set[Value]:
+    """The values of a `parallel_for` body that may differ between iterations that differ in one index alone."""
+    return _varying(body, body.args[axis : axis + 1])
 
 
 def _varying(body: Region, indices: Sequence[Value]) -> set[Value]:

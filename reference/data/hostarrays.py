@@ -184,7 +184,9 @@ class HostArray(ABC):
 
         Of a sparse field these are the active ones.
         """
-        values = hostvalues.element(self, value) if self.element_shape else hostvalues.scalar(self, value)
+        # one number for all is written in long rows, which copies of a short vector are not
+        alike = not self.element_shape or isinstance(value, (bool, int, float))
+        values = hostvalues.scalar(self, value) if alike else hostvalues.element(self, value)
         self._replace(values, value, activation.fill)
 
     def _replace(self, values: Any, written: object, sparse: Callable[[Any, Any], None]) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from ..analysis.facts import extents, memory_of
 from ..analysis.ranges import Range, Ranges, is_integer
+from ..analysis.subscripts import moved
 from ..ir.structure import Op, Program, Value
 from ..transforms.memory.guard import Walk
 
@@ -21,6 +22,10 @@ Term = tuple[str, int] | int | None
 """What a launch knows: the extent of an axis (name of a place, axis), a scalar argument by its number, None for 0."""
 _OF_A_TYPE: Final = frozenset(2**bits - 1 for bits in (1, 7, 8, 15, 16, 31, 32, 63, 64))
 """Greatest numbers of types: nothing but the type is known of an index that may be one of these."""
+_FAR: Final = 1 << 32
+"""Arguments that are moved further are left alone."""
+_NARROW: Final = 32
+"""Bits of arguments that are far from where the numbers of a condition wrap around, which have 64."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +75,33 @@ class _Assuming(Walk):
             self.ranges.know(param, Range(int(param.dtype.min), int(param.dtype.max), {param: 0}))
 
     def access(self, op: Op) -> None:
-        wanted = {axis: tuple(self._wanted(op, axis)) for axis in op.attrs.get("guarded", ())}
-        axes = tuple(axis for axis, choices in wanted.items() if choices)
+        wanted = {axis: self._all_wanted(op, axis) for axis in op.attrs.get("guarded", ())}
+        axes = tuple(axis for axis, conditions in wanted.items() if conditions)
         if axes:
             self.inside[op] = axes
             fitted = [(Condition(extent, -most, None),) for extent, most in self.ranges.fitted.items()]
-            self.conditions.update(dict.fromkeys((*fitted, *(wanted[axis] for axis in axes))))
+            self.conditions.update(dict.fromkeys((*fitted, *(some for axis in axes for some in wanted[axis]))))
+
+    def _all_wanted(self, op: Op, axis: int) -> tuple[tuple[Condition, ...], ...]:
+        """Conditions that would do together, of each tuple one; none if there are none."""
+        choices = tuple(self._wanted(op, axis))
+        return (choices,) if choices else tuple((condition,) for condition in self._of_an_argument(op, axis))
+
+    def _of_an_argument(self, op: Op, axis: int) -> Iterator[Condition]:
+        """Conditions that would do together, for an index that is an argument of the launch moved by a constant."""
+        memory = memory_of(op)
+        assert memory is not None
+        base, by = moved(op.operands[memory[1] + axis])
+        number = None if base is None else self._numbers.get(base)
+        if base is None or number is None or base.dtype.bits > _NARROW or abs(by) > _FAR:
+            return
+        extent, most = extents(op)[axis], int(base.dtype.max)
+        yield Condition(None, -by, number)
+        if extent is None:
+            yield Condition(number, by - most, None)
+            yield Condition(number, by + 1, (op.attrs["place"].name, axis))
+        else:
+            yield Condition(number, by + 1 - min(extent, most + 1), None)
 
     def _wanted(self, op: Op, axis: int) -> Iterator[Condition]:
         """Conditions of which one would do; none if there is none that would."""

@@ -16,6 +16,7 @@ from ..transforms.memory.accumulate import accumulate
 from ..transforms.memory.guard import guard
 from ..transforms.tasks.gather import gather
 from ..transforms.tasks.gathering import ALWAYS, DEAREST
+from ..transforms.tasks.jam import jam
 from .adstacks.budget import current
 from .adstacks.layout import held
 from .compiled import Compiled
@@ -50,6 +51,7 @@ def compile_kernel(kernel: Kernel, options: Options, backend: Backend, *, adstac
         sized = with_sizers(program, claims=backend.capabilities.claims) if adstacks else Sized(program)
     program = sized.program
     _gather(program, options, backend)
+    _jam(program, options, backend)
     _hold(program, options, backend)
     _guard(program, options)
     if adstacks and current().heap_limit(options.ad_stack_heap_limit):
@@ -96,6 +98,15 @@ def _gather(program: Program, options: Options, backend: Backend) -> None:
     if device.holds and (device.gathers or options.deterministic) and not options.debug:
         dearest = ALWAYS if options.deterministic else DEAREST
         program.tasks = [one for task in program.tasks for one in gather(task, dearest)]
+
+
+def _jam(program: Program, options: Options, backend: Backend) -> None:
+    """Let iterations do the work of several where threads update the same memory; where threads run side by side, so
+    that these updates are atomic. Not where checks say which iteration was wrong, or the order of additions is fixed.
+    """
+    device = backend.capabilities
+    if device.holds and "subgroup" in device.sums and not options.debug and not options.deterministic:
+        program.tasks = [jam(task) for task in program.tasks]
 
 
 def _hold(program: Program, options: Options, backend: Backend) -> None:
@@ -163,6 +174,7 @@ def stages(kernel: Kernel, options: Options, backend: Backend) -> dict[str, str]
 
     program = pipeline.lower(kernel, options, observe)
     _gather(program, options, backend)
+    _jam(program, options, backend)
     _hold(program, options, backend)
     _guard(program, options)
     _accumulate(program, options, backend)

@@ -22,7 +22,9 @@ REFERENCE: Final = ROOT / "reference"
 TESTS: Final = (
     "ir/test_derivatives",
     "analysis/test_accumulation",
+    "analysis/test_strides",
     "analysis/test_uniformity",
+    "transforms/test_guard",
     "transforms/test_hold",
     "transforms/test_gather",
     "transforms/math/test_lower",
@@ -41,6 +43,8 @@ LIKELY: Final = {
     "analysis/exclusivity.py*": ("analysis/test_accumulation",),
     "analysis/reductions.py*": ("analysis/test_accumulation",),
     "analysis/uniformity.py*": ("analysis/test_uniformity",),
+    "analysis/strides.py*": ("analysis/test_strides",),
+    "runtime/assume.py*": ("transforms/test_guard",),
     "analysis/subscripts.py*": ("analysis/test_accumulation",),
     "transforms/loops/hold.py*": ("transforms/test_hold",),
     "transforms/tasks/gather*.py*": ("transforms/test_gather",),

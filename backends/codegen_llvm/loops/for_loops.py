@@ -18,20 +18,23 @@ __all__: list[str] = []
 
 @handles(FOR)
 def _for(e: RegionEmitter, op: Op) -> None:
-    lo, hi, *initial = op.operands
-    (body,) = op.regions
-    index, *carried = body.args
-    if e.is_varying(lo) or e.is_varying(hi):
+    promoted, interval = promote(e, op), polling_interval(e, op)
+    if e.is_varying(op.operands[0]) or e.is_varying(op.operands[1]):
         if distances(op):
             _for_from_the_end(e, op)
         else:
             _divergent_for(e, op)
-        return
-    interval = polling_interval(e, op)
-    if interval is not None:
+    elif interval is not None:
         _for_in_spans(e, op, interval)
-        return
-    promoted = promote(e, op)
+    else:
+        _uniform_for(e, op)
+    write_back(e, op, promoted)
+
+
+def _uniform_for(e: RegionEmitter, op: Op) -> None:
+    lo, hi, *initial = op.operands
+    (body,) = op.regions
+    index, *carried = body.args
     start = run_fast_version(e, op, [e.at(v, e.width(a)) for v, a in zip([lo, *initial], body.args, strict=True)])
     phis = Phis(e, body.args, start)
     inside, after = e.label("body"), e.label("done")
@@ -46,7 +49,6 @@ def _for(e: RegionEmitter, op: Op) -> None:
     e.enter(after)
     for result, source in zip(op.results, sources, strict=True):
         e.bind(result, e.w.let(f"phi {e.form(result)} {source}"))
-    write_back(e, promoted)
 
 
 def _for_in_spans(e: RegionEmitter, op: Op, interval: int) -> None:

@@ -11,11 +11,12 @@ from adstack.ir.types import ArrayType, DType, i64, u1
 from ..function.address import Address
 from ..function.region import RegionEmitter, handles
 from ..safety.checks import check_bounds, check_local_bounds
-from ..safety.guards import guarded
+from ..safety.guards import guarded, run_of
 from ..text.writer import scalar_type, type_text
+from .records import load_records, record_from, store_all, store_records, together
 from .thread_heap import room
 
-__all__ = ["address_kind", "address_of", "last_lane", "memory_type", "read", "write"]
+__all__ = ["address_kind", "address_of", "last_lane", "memory_type", "read", "type_of_lanes", "write"]
 
 
 def memory_type(dtype: DType) -> str:
@@ -25,11 +26,17 @@ def memory_type(dtype: DType) -> str:
 
 def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbounds: bool = True) -> Address:
     """The element of a place, in row-major order; say so if the indices may be out of bounds."""
-    base, kind = e.frame.pointers[place.name], address_kind(e, place, indices)
-    if kind != "many":
+    base = e.frame.pointers[place.name]
+    if not any(e.is_varying(v) for v in indices):
+        return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
+    run = run_of(e, place, indices)
+    if run is not None:
+        before = _offset(e, place, indices[: run.axes], 1)
+        if run.stride > 1:
+            before = e.w.let(f"mul i64 {before}, {run.stride}")
         # the index of a first lane that does not run may be out of bounds
-        inbounds = inbounds if kind == "one" else e.mask is None
-        return Address(kind, _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
+        first = _step(e, base, place.dtype, before, inbounds=inbounds and e.mask is None)
+        return Address("run", first, run.stride, run.position)
     offsets = _offset(e, place, indices, e.lanes)
     ty = memory_type(place.dtype)
     vector = type_text(i64, e.lanes)
@@ -40,7 +47,7 @@ def address_kind(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> st
     """Which elements the lanes access (see `Address`)."""
     if not any(e.is_varying(v) for v in indices):
         return "one"
-    return "run" if e.strides is not None and e.strides.contiguous(place, indices) else "many"
+    return "many" if run_of(e, place, indices) is None else "run"
 
 
 def _step(e: RegionEmitter, base: str, dtype: DType, offset: str, *, inbounds: bool) -> str:
@@ -48,7 +55,10 @@ def _step(e: RegionEmitter, base: str, dtype: DType, offset: str, *, inbounds: b
 
 
 def _offset(e: RegionEmitter, place: Place, indices: Sequence[Value], width: int) -> str:
-    """The number of elements before this one, as i64; of width 1, before that of the first lane."""
+    """The number of elements before this one, as i64; of width 1, before that of the first lane.
+
+    Without the last indices, it is the number of records that these count in.
+    """
     ty = type_text(i64, width)
     total = e.w.constant(0, i64, width)
     for axis, index in enumerate(indices):
@@ -72,9 +82,9 @@ def to_memory(e: RegionEmitter, name: str, dtype: DType, width: int) -> str:
     return e.w.let(f"zext {type_text(dtype, width)} {name} to {'i8' if width == 1 else f'<{width} x i8>'}")
 
 
-def vector_memory_type(e: RegionEmitter, dtype: DType) -> str:
+def type_of_lanes(e: RegionEmitter, dtype: DType) -> str:
     """The LLVM type of one element per lane as memory has it, where a u1 is a byte."""
-    return f"<{e.lanes} x {memory_type(dtype)}>"
+    return memory_type(dtype) if e.lanes == 1 else f"<{e.lanes} x {memory_type(dtype)}>"
 
 
 @handles(SHAPE)
@@ -125,8 +135,10 @@ def write(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
 
 
 def vector_load(e: RegionEmitter, address: Address, dtype: DType) -> str:
-    """One element per active lane: a load of neighbours where the address is a run of them, else a gather."""
-    ty, size = vector_memory_type(e, dtype), dtype.size
+    """One element per active lane: a load of all there is in between where the address is a run, else a gather."""
+    ty, size = type_of_lanes(e, dtype), dtype.size
+    if address.stride > 1:
+        return load_records(e, address, memory_type(dtype), size)
     if address.kind == "run" and e.mask is None:
         return e.w.let(f"load {ty}, ptr {address.name}, align {size}")
     mask = e.mask or e.w.constant(True, u1, e.lanes)
@@ -146,8 +158,21 @@ def _suffix(e: RegionEmitter, dtype: DType) -> str:
 
 @handles(STORE)
 def _store(e: RegionEmitter, op: Op) -> None:
+    if op in e.joined:
+        e.joined.remove(op)  # a region may be emitted again
+        return
     check_bounds(e, op, op.attrs["place"], op.operands[:-1])
-    guarded(e, op, lambda: _stored(e, op))
+    record = record_from(e, op)
+    guarded(e, op, lambda: _stored_records(e, record) if record else _stored(e, op))
+
+
+def _stored_records(e: RegionEmitter, record: Sequence[Op]) -> None:
+    """Store all elements of the lanes' records."""
+    place: Place = record[0].attrs["place"]
+    address, dtype = address_of(e, place, record[0].operands[:-1]), place.dtype
+    names = [to_memory(e, e.vector(op.operands[-1]), dtype, e.lanes) for op in record]
+    element = memory_type(dtype)
+    store_all(e, address, element, dtype.size, together(e, element, names))
 
 
 def _stored(e: RegionEmitter, op: Op) -> None:
@@ -162,8 +187,11 @@ def _stored(e: RegionEmitter, op: Op) -> None:
 
 
 def vector_store(e: RegionEmitter, address: Address, dtype: DType, name: str) -> None:
-    """Write one element per active lane: a store of neighbours where the address is a run of them, else a scatter."""
-    ty, size = vector_memory_type(e, dtype), dtype.size
+    """Write one element per active lane: a store of vectors where the address is a run, else a scatter."""
+    ty, size = type_of_lanes(e, dtype), dtype.size
+    if address.stride > 1:
+        store_records(e, address, memory_type(dtype), size, name)
+        return
     if address.kind == "run" and e.mask is None:
         e.w.do(f"store {ty} {name}, ptr {address.name}, align {size}")
         return

@@ -23,6 +23,7 @@ from ..text.scalar_ops import emit
 from ..text.writer import Writer, literal, scalar_type, type_text
 from .access import address_kind, address_of, from_memory, memory_type, read, to_memory, write
 from .joined import join, joins
+from .records import load_all, record_from, store_all, together
 
 __all__ = ["combine", "identity", "reduced", "update"]
 
@@ -44,12 +45,21 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     indices = op.operands[: place.rank]
     values = op.operands[place.rank :]
     if op in e.promoted:
-        e.bind(op.result, _plain(e, op, e.promoted[op], values))
+        running = e.mask
+        with e.masked(None):  # the slot is the thread's, so that its lanes that do not run may be written, too
+            e.bind(op.result, _plain(e, op, e.promoted[op], values, running))
+        return
+    if op in e.joined:
+        e.joined.remove(op)  # a region may be emitted again
         return
     if joins(e, op):
         join(e, op, _forgetful)
         return
     check_bounds(e, op, place, indices)
+    record = record_from(e, op, lambda other: _is_alone(e, other)) if _is_alone(e, op) else []
+    if record:
+        guarded(e, op, lambda: _updated_records(e, record))
+        return
     old = guarded(e, op, lambda: _updated(e, op, indices, values), by_mask=_is_scattered(e, op, indices))
     if old is not None:
         e.bind(op.result, old)
@@ -72,6 +82,21 @@ def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequenc
     else:
         _either(e, op, exclusive, address, values)
     return e.at(op.result, e.width(op.result)) if op.result.uses else None
+
+
+def _is_alone(e: RegionEmitter, op: Op) -> bool:
+    """Whether an update combines numbers, forgets the old one, and is of an element that no other thread touches."""
+    plain = op.attrs["kind"] in COMBINING and not op.result.uses and not op.attrs["place"].dtype.is_bool
+    return plain and _exclusive(e, op) == "" and op not in e.reductions and op not in e.promoted
+
+
+def _updated_records(e: RegionEmitter, record: Sequence[Op]) -> None:
+    """Load, combine, store all elements of the lanes' records, which no other thread touches."""
+    kind, place = record[0].attrs["kind"], record[0].attrs["place"]
+    address, element, size = address_of(e, place, record[0].operands[:-1]), memory_type(place.dtype), place.dtype.size
+    values = together(e, element, [e.vector(op.operands[-1]) for op in record])
+    old = load_all(e, address, element, size)
+    store_all(e, address, element, size, combine(e, e.lanes * address.stride, kind, place.dtype, old, values))
 
 
 def _exclusive(e: RegionEmitter, op: Op) -> str | None:
@@ -209,6 +234,9 @@ def _lane_pointer(e: RegionEmitter, address: Address, dtype: DType, lane: str) -
     if address.kind == "one":
         return address.name
     if address.kind == "run":
+        if address.stride > 1:
+            first = e.w.let(f"mul i64 {lane}, {address.stride}")
+            lane = e.w.let(f"add i64 {first}, {address.position}")
         return e.w.let(f"getelementptr inbounds {memory_type(dtype)}, ptr {address.name}, i64 {lane}")
     return e.w.let(f"extractelement <{e.lanes} x ptr> {address.name}, i64 {lane}")
 
@@ -235,11 +263,16 @@ def reduced(e: RegionEmitter, kind: str, dtype: DType, vector: str) -> str:
     return name
 
 
-def _plain(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value]) -> str:
-    """Load, combine, store, in all lanes, where no other thread touches the elements; gives the old values."""
+def _plain(e: RegionEmitter, op: Op, address: Address, values: Sequence[Value], changing: str | None = None) -> str:
+    """Load, combine, store, in all lanes, where no other thread touches the elements; gives the old values.
+
+    Of lanes that are not in the mask `changing`, if there is one, the element stays what it is.
+    """
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     old = from_memory(e, read(e, address, dtype), dtype, e.lanes)
     new = _combined(e, e.lanes, kind, dtype, old, [e.at(v, e.lanes) for v in values])
+    if changing is not None:
+        new = e.choose(changing, new, old, dtype)
     write(e, address, dtype, to_memory(e, new, dtype, e.lanes))
     return old
 

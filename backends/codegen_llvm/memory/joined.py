@@ -32,10 +32,7 @@ def joins(e: RegionEmitter, op: Op) -> bool:
 
 
 def join(e: RegionEmitter, op: Op, update: Update) -> None:
-    """Emit an update and those that follow it, unless it follows one itself: then it is there already."""
-    if op in e.joined:
-        e.joined.remove(op)  # a region may be emitted again
-        return
+    """Emit an update and those that follow it; these are marked as emitted."""
     run = _run(e, op)
     e.joined.update(run[1:])
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from adstack.analysis.strides import Run
 from adstack.backends.shared.sites import Site, local_site
 from adstack.ir.ops import ATOMIC
 from adstack.ir.structure import Op, Place, Value
@@ -21,7 +22,7 @@ from ..function.target import HOST
 from ..text.writer import Writer, scalar_type, type_text
 from .checks import first_lane, numbered, record
 
-__all__ = ["guarded", "is_guarded", "is_inside", "open_notes", "record_notes", "when_inside"]
+__all__ = ["guarded", "guarded_axes", "is_guarded", "is_inside", "open_notes", "record_notes", "run_of", "when_inside"]
 
 Access = Callable[[], str | None]
 """Emits an access; gives the name of what it read, in the form that the op's result has, if anybody wants it."""
@@ -29,10 +30,10 @@ Access = Callable[[], str | None]
 
 def is_guarded(e: RegionEmitter, op: Op) -> bool:
     """Whether an access may be outside."""
-    return bool(_axes(e, op))
+    return bool(guarded_axes(e, op))
 
 
-def _axes(e: RegionEmitter, op: Op) -> list[int]:
+def guarded_axes(e: RegionEmitter, op: Op) -> list[int]:
     """The axes on which an access may be out of bounds."""
     inside = e.frame.in_bounds.get(op, ())
     return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
@@ -69,7 +70,12 @@ def _inside(e: RegionEmitter, op: Op, bad: str, running: str) -> str:
 def _is_run(e: RegionEmitter, op: Op) -> bool:
     """Whether lanes access neighbours: like an atomic, lane by lane, that is quicker without a mask."""
     place: Place | None = op.attrs.get("place")
-    return place is not None and e.strides is not None and e.strides.contiguous(place, _indices(op))
+    return place is not None and run_of(e, place, _indices(op)) is not None
+
+
+def run_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Run | None:
+    """The run of elements that lanes access, if it is one."""
+    return None if e.strides is None else e.strides.run(place, indices)
 
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
@@ -97,7 +103,7 @@ def is_inside(e: RegionEmitter, op: Op) -> str:
 def _outside(e: RegionEmitter, op: Op, width: int) -> str:
     """Where some guarded index is out of bounds."""
     bad, extents = "", _extents(e, op)
-    for axis, index in zip(_axes(e, op), _guarded_indices(e, op), strict=True):
+    for axis, index in zip(guarded_axes(e, op), _guarded_indices(e, op), strict=True):
         over = _over(e, index, extents[axis], width)
         bad = e.w.let(f"or {type_text(u1, width)} {bad}, {over}") if bad else over
     return bad
@@ -252,7 +258,7 @@ def _read(e: RegionEmitter, ty: str, offset: int) -> str:
 
 def _guarded_indices(e: RegionEmitter, op: Op) -> list[Value]:
     indices = _indices(op)
-    return [indices[axis] for axis in _axes(e, op)]
+    return [indices[axis] for axis in guarded_axes(e, op)]
 
 
 def _indices(op: Op) -> Sequence[Value]:

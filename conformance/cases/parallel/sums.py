@@ -155,6 +155,41 @@ def the_gradient_of_a_stencil(qd, dtype, n):
     return Run(stencil, gradient=Gradient(seed={y: seed}, expect={x: expect}))
 
 
+@case(rules=["grad.load", "memory.atomic"], dtypes=REALS, params={"size": [2, 3, 5], "n": [1, 70]})
+def the_gradient_of_links_between_vectors(qd, dtype, size, n):
+    """Neighbours of one step of several, each a vector; conditions cut the links off, and the step is an argument."""
+    columns, steps = 11, 3
+    x, y = (qd.Vector.field(size, dtype, shape=(steps, n, columns), needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def links(t: qd.i32):
+        for i, j in qd.ndrange(n, columns):
+            total = x[t, i, j] * 3
+            for di, dj in qd.static([(-1, 1), (0, -1), (1, 0)]):
+                if 0 <= i + di < n and 0 <= j + dj < columns:
+                    total += x[t, i + di, j + dj] * (di - 2 * dj)
+            y[t + 1, i, j] = total
+
+    given = [
+        [[[small(t + i * 5 + j * 3 + k) for k in range(size)] for j in range(columns)] for i in range(n)]
+        for t in range(steps)
+    ]
+    values, adjoints = (
+        [[[[0] * size for _ in range(columns)] for _ in range(n)] for _ in range(steps)] for _ in range(2)
+    )
+    for i in range(n):
+        for j in range(columns):
+            for k in range(size):
+                for di, dj, factor in ((0, 0, 3), (-1, 1, -3), (0, -1, 2), (1, 0, 1)):
+                    if 0 <= i + di < n and 0 <= j + dj < columns:
+                        values[2][i][j][k] += factor * given[1][i + di][j + dj][k]
+                        adjoints[1][i + di][j + dj][k] += factor * given[0][i][j][k]
+    seed = [given[1], given[2], given[0]]
+    return Run(
+        links, args=(1,), given={x: given}, expect={y: values}, gradient=Gradient(seed={y: seed}, expect={x: adjoints})
+    )
+
+
 @case(rules=["grad.load", "grad.loop"], modes=["reverse"], dtypes=["f32", "f64"])
 def the_gradient_of_a_matrix_product(qd, dtype):
     n = 24

@@ -66,3 +66,8 @@ def test_rules(name, operands, expected):
 def test_a_hull_holds_both(a, b):
     lo, hi = hull(a, b)
     assert (lo, hi) == (min(*a, *b), max(*a, *b))
+
+
+def test_nothing_is_known_of_a_shift_that_never_happens():
+    """Under conditions that exclude each other an interval may be empty."""
+    assert RULES[TABLE["shl"]]((0, 3), (0, -1)) is None

@@ -39,11 +39,11 @@ class Walk:
 
     def access(self, op: Op) -> None:
         """Look at an access."""
-        axes = tuple(self._outside(op))
+        axes = tuple(self.outside(op))
         if axes:
             op.attrs["guarded"] = axes
 
-    def _outside(self, op: Op) -> Iterator[int]:
+    def outside(self, op: Op) -> Iterator[int]:
         """The axes on which an access may be outside."""
         memory = memory_of(op)
         assert memory is not None

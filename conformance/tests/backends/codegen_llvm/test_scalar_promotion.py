@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import cpu_kit
 import numpy as np
 import pytest
 from cuda_kit import agree_on, device_text
 from interpreter_kit import parallel
+
+from adstack.runtime.protocol.options import Options
 
 N = 37
 PLACES = """place @x : f32[?] {kind}
@@ -91,3 +94,59 @@ def test_a_loop_that_does_not_run_touches_nothing():
     assert "%slot" in turns(text)
     assert re.search(r"^load\d+:\n  %t\d+ = load float", text, re.MULTILINE)
     assert re.search(r"^store\d+:\n  %t\d+ = load float, ptr %slot\d+.*\n  store float", text, re.MULTILINE)
+
+
+# ---- many lanes
+
+
+def host_text(text: str, lanes: int) -> str:
+    options = Options(cpu_lanes=lanes, offline_cache=False)
+    return cpu_kit.backend().compile(cpu_kit.tasks_of(text), options).module.text
+
+
+SAME_TRIPS = (
+    source(HELD["add"])
+    .replace("%zero32 to %trips", "%zero32 to %five")
+    .replace("%one =", "%five = const 5 : i32\n%one =")
+)
+UNDER_A_MASK = source(
+    "%o = atomic add @x[%i], %a\n%w = add %v, %o : f32\nyield %w\n}\nyield %q\n} else {\nyield %start\n"
+).replace("%r = for", "%c = gt %trips, %one : u1\n%r = if %c -> (f32) {\n%q = for")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*map(source, (*HELD.values(), *NOT_HELD.values())), SAME_TRIPS, UNDER_A_MASK],
+    ids=[*HELD, *NOT_HELD, "same", "mask"],
+)
+def test_lanes_leave_the_same_in_memory(text):
+    text = text.replace("@x[%j], %a", "@x[%j], %start")
+    cpu_kit.agree_on(text, [(buffers(last), ()) for last in (0, 1, 5)], cpu_kit.WIDTHS)
+
+
+@pytest.mark.parametrize("body", HELD.values(), ids=list(HELD))
+def test_lanes_do_not_touch_their_elements_in_a_turn(body):
+    text = host_text(source(body), 16)
+    assert len(re.findall(r"store <16 x float> %\S+, ptr %slot\d+", text)) == body.count("atomic") + 1
+    assert len(re.findall(r"masked\.store\.v16f32\.p0\(", text)) == 2 + 1  # behind the loop, of %r, and its declaration
+
+
+def test_an_element_that_lanes_share_stays_in_memory():
+    """Each adds to it in turn: a copy of a lane's own would lose what the others add."""
+    text = source("%o = atomic add @x[%one], %start\nyield %v")
+    cpu_kit.agree_on(text, [(buffers(5), ())], cpu_kit.WIDTHS)
+
+
+def test_a_lane_whose_loop_does_not_run_touches_nothing():
+    """The element behind the last iteration's is not there."""
+    beyond = "%o = atomic add @x[%next], %a\nyield %v"
+    cpu_kit.agree_on(source(beyond), [(buffers(0), ())], cpu_kit.WIDTHS)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f64", "i8", "u64"])
+def test_elements_of_every_size(dtype):
+    text = source("%b = cast %a : DTYPE\n%o = atomic add @x[%i], %b\nyield %v").replace("DTYPE", dtype)
+    text = text.replace("@x : f32[?]", f"@x : {dtype}[?]")
+    memory = buffers(5)
+    memory["x"] = memory["x"].astype({"f16": np.float16, "f64": np.float64, "i8": np.int8, "u64": np.uint64}[dtype])
+    cpu_kit.agree_on(text, [(memory, ())], cpu_kit.WIDTHS)

@@ -56,6 +56,53 @@ def test_every_launch_is_as_it_should_be(launches):
     qd.reset()
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-3, 9) | st.sampled_from([2**31 - 1, 2**31 - 2, -(2**31)]), min_size=1, max_size=6))
+def test_an_argument_may_be_an_index(times):
+    """One step of a simulation: it reads one row of a field and writes the next one."""
+    qd.init(arch=qd.cpu, offline_cache=False, cpu_lanes=8)
+    rows, columns = 6, 20
+    x = qd.field(qd.f32, shape=(rows, columns))
+
+    @qd.kernel
+    def step(t: qd.i32):
+        for i in range(columns):
+            x[t + 1, i] = x[t, i] + 2
+
+    wanted = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
+    x.from_numpy(wanted)
+    for t in times:
+        row = wanted[t] if 0 <= t < rows else np.zeros(columns, np.float32)
+        if t >= 0 and t + 1 < rows:
+            step(t)
+        else:
+            with pytest.raises(IndexError, match="outside its extents"):
+                step(t)
+        if 0 <= t + 1 < rows:
+            wanted[t + 1] = row + 2
+        assert x.to_numpy().tolist() == wanted.tolist()
+    qd.reset()
+
+
+def test_launches_whose_arguments_are_inside_have_no_guards(cpu):
+    cpu()
+    x = qd.field(qd.f32, shape=(6, 20))
+
+    @qd.kernel
+    def step(t: qd.i32):
+        for i in range(20):
+            x[t + 1, i] = x[t, i] + 2
+
+    for t in range(5):
+        step(t)
+    compiled = executable(step, 0)
+    assert "outside" not in compiled.module.text
+    assert not compiled.others
+    with pytest.raises(IndexError, match=r"at \(6, 0\), outside its extents \(6, 20\)"):
+        step(5)
+    assert list(compiled.others) == [(False, True)]
+
+
 def test_code_with_all_guards_is_made_when_it_is_needed(cpu):
     cpu()
     shift, x, y = shifted(), array(range(9)), array([0] * 8)
