@@ -77,6 +77,13 @@ def _variants(context: click.Context, parameter: click.Parameter, values: Sequen
     return tuple(variants.values())
 
 
+def _drawable(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
+    """Refuses pictures that can't be drawn before anything is measured."""
+    if value is not None:
+        refuse_without_matplotlib()
+    return value
+
+
 def _literal(text: str) -> Any:
     """A value as JSON has it, in Python's words too; else a text."""
     words = {"True": True, "False": False, "None": None}
@@ -145,6 +152,7 @@ def _literal(text: str) -> Any:
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
+    callback=_drawable,
     help="Draw the ratios: PATH-BACKEND-light.svg and -dark.svg, by matplotlib, which the extra [site] installs.",
 )
 @click.option(
@@ -183,19 +191,16 @@ def bench(
     gradient keeps. The program runs in every process before its kernel is timed, but not what stands under
     `if __name__ == "__main__"`; peers run it with themselves in the place of adstack.
     """
-    if plot is not None:
-        refuse_without_matplotlib()
     asv = asv_of(**for_asv)
     only_families = asv is not None and asv.families and not rows
     names = rows or (() if tables is None or target else ROWS_OF_GOALS)
     wanted = [] if only_families else _rows(target, arguments, names, size, against)
     arches = _arches(backends)
     folder = _folder(peers_folder, against if is_installing else ())
-    beside = {
-        arch: [*(variant.on(arch) for variant in variants), *(peer(name, arch, pythons, folder) for name in against)]
-        for arch in (arches if wanted else ())
-    }
-    runs = [_run(arch, others, wanted, rounds) for arch, others in beside.items()]
+    runs = []
+    for arch in arches if wanted else ():
+        peers = [peer(name, arch, pythons, folder) for name in against]
+        runs.append(_run(arch, [*(variant.on(arch) for variant in variants), *peers], wanted, rounds))
     _report(runs, json_file, plot, tables)
     if asv is not None:
         _for_asv(asv, arches, runs)

@@ -40,13 +40,13 @@ class Frames:
         self.segments = segments
         self.most = most
         parameters = dict.fromkeys(cell for cell, _ in leaves)
-        self.of_cell = {c: self._stacked(c.name, c.dtype, c.size) for c in {**parameters, **segments.crossing}}
-        self.of_value = {v: self._stacked(v.name or "kept", v.dtype, 1) for v in segments.kept}
+        self.of_cell = {c: self.stacked(c.name, c.dtype, c.size) for c in {**parameters, **segments.crossing}}
+        self.of_value = {v: self.stacked(v.name or "kept", v.dtype, 1) for v in segments.kept}
         for cell, k in leaves:
             cells.write(builder, self.of_cell[cell], cells.read(builder, cell, k), k * self.most)
         self._rewrite: dict[OpDef, Callable[[Op, Cell], None]] = {cells.ALLOC: self._alloc}
 
-    def _stacked(self, name: str, dtype: DType, size: int) -> Cell:
+    def stacked(self, name: str, dtype: DType, size: int) -> Cell:
         return stacked(self.builder, name, dtype, size, self.most)
 
     # ---- the present call's values, and the next one's parameters

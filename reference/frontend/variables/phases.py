@@ -127,14 +127,14 @@ class _Threads(Frames):
             return value
         return self.depth if value is self.block.thread else super().get(value, user)
 
-    def _stacked(self, name: str, dtype: DType, size: int) -> Cell:
-        cell = super()._stacked(name, dtype, size)
+    def stacked(self, name: str, dtype: DType, size: int) -> Cell:
+        cell = super().stacked(name, dtype, size)
         cell.team = "shared"
         return cell
 
     def own(self, name: str, dtype: DType) -> Cell:
         """A new variable of each thread."""
-        return self._stacked(name, dtype, 1)
+        return self.stacked(name, dtype, 1)
 
 
 class _Phases:
