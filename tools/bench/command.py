@@ -192,19 +192,21 @@ def bench(
     `if __name__ == "__main__"`; peers run it with themselves in the place of adstack.
     """
     asv = asv_of(**for_asv)
-    only_families = asv is not None and asv.families and not rows
     names = rows or (() if tables is None or target else ROWS_OF_GOALS)
-    wanted = [] if only_families else _rows(target, arguments, names, size, against)
+    wanted = [] if asv and asv.families and not rows else _rows(target, arguments, names, size, against)
     arches = _arches(backends)
     folder = _folder(peers_folder, against if is_installing else ())
-    runs = []
-    for arch in arches if wanted else ():
-        peers = [peer(name, arch, pythons, folder) for name in against]
-        runs.append(_run(arch, [*(variant.on(arch) for variant in variants), *peers], wanted, rounds))
+    measured = arches if wanted else ()
+    beside = ([*(v.on(arch) for v in variants), *_peers(against, arch, pythons, folder)] for arch in measured)
+    runs = [_run(arch, others, wanted, rounds) for arch, others in zip(measured, beside, strict=True)]
     _report(runs, json_file, plot, tables)
     if asv is not None:
         _for_asv(asv, arches, runs)
     context.exit(1 if any(run.failed for run in runs) else 0)
+
+
+def _peers(names: Sequence[str], arch: str, pythons: dict[str, str], folder: Path) -> list[Subject]:
+    return [peer(name, arch, pythons, folder) for name in names]
 
 
 def _arches(backends: Sequence[str]) -> Sequence[str]:
