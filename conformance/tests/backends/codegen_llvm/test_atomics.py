@@ -157,3 +157,13 @@ def test_two_sums_into_one_element_are_both_there():
     x = np.arange(100, dtype=np.int32)
     run_cpu(loop(body, "i32", "x", "a", "b", kinds="ndarray"), {"x": x, "a": total, "b": total}, [100])
     assert total[0] == 2 * 4950
+
+
+@pytest.mark.parametrize("update", ["xchg @sum[%zero], %c", "cas @sum[%zero], %d, %c"])
+def test_what_does_not_combine_is_done_for_every_lane_of_one_element(update):
+    """All iterations leave the same number, and nobody looks at what was there."""
+    body = f"%c = const 3.0 : f32\n%d = const 1.0 : f32\natomic {update} : f32"
+    text = loop(body, "f32", "sum")
+    for n in COUNTS:
+        left = agree(text, {"sum": np.ones(2, np.float32)}, [n])
+        assert left is not None
