@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sizing_kit import after_forward, launched, reverse_program, sized_program, with_depths
@@ -10,7 +12,7 @@ from transforms_kit import kernel_of
 from adstack.conformance.fuzz.smooth import smooth_buffers, smooth_kernel
 from adstack.errors import AdstackOverflowError
 from adstack.interpreter import run
-from adstack.ir.ops import FOR
+from adstack.ir.ops import FOR, STACK_OPS
 from adstack.ir.structure import Kernel
 from adstack.sizing.evaluate import evaluate
 from adstack.sizing.expr import MOST
@@ -64,6 +66,22 @@ def test_a_bound_that_is_the_same_for_all_threads_takes_no_loop():
     assert [task.kind for task in sized.program.tasks if task.sizes] == ["serial"]
     _, depths = launched(sized, after_forward(kernel, memory((1, 7, 1, 1))))
     assert depths.tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("levels", "product"),
+    [
+        (3, "(((n[i] * n[1]) * n[1]) * n[1])"),
+        (4, "((((n[i] * n[(computed)]) * n[1]) * n[1]) * n[1])"),
+        (5, "(((((c * q) * n[(computed)]) * n[1]) * n[1]) * n[1])"),
+    ],
+)
+def test_the_text_of_a_formula_has_seven_levels(levels, product):
+    """What is deeper is named, not spelled; the bound is within the trip count and a cast."""
+    steps = [f"%c{k + 1} = mul %c{k}, %q" for k in range(levels)]
+    loop = SIMPLE.format(hi=f"%c{levels}")
+    sized = sized_program(nest("\n".join(["%c0 = load @n[%i]", "%q = load @n[%1]", *steps, loop])))
+    assert texts(sized) == [f"max over i of max({product}, 0)"]
 
 
 def test_constant_bounds_take_no_sizer():
@@ -172,6 +190,29 @@ def test_the_depth_of_a_ragged_nest_is_the_true_count_not_the_product_of_maxima(
     assert max(depths) == 3 + 0 + 4 + 1
 
 
+SUM = """
+  %t = for %j = %0 to %4 carry (%a = %0) {
+    %c = load @n[%j]
+    %s = add %a, %c
+    yield %s
+  }
+"""
+
+
+def test_a_sizer_that_reads_what_an_earlier_task_computes_runs_after_that_task():
+    """The other sizer of the task, which sets the depth to 0, reads nothing."""
+    kernel = kernel_of(
+        f"kernel @k() {{{PLACES}  %0 = const 0 : i32\n %1 = const 1 : i32\n %4 = const 4 : i32\n {SUM}"
+        f"  parallel_for (%i = %0 to %4) {{\n %v = load @x[%i]\n %c2 = add %t, %i\n"
+        f"    {SIMPLE.format(hi='%c2')}\n    atomic add @y[], %r : f64\n yield\n }}\n return\n}}"
+    )
+    sized = sized_program(kernel)
+    assert sized.transient
+    before = after_forward(kernel, memory())
+    _, depths = launched(sized, before)
+    assert depths.tolist() == [3 + 0 + 5 + 1 + 3]
+
+
 WHILE = """
   %2 = const 2.0 : f64
   %r = while (%a = %v) {
@@ -196,6 +237,13 @@ def test_a_while_is_counted_by_running_what_decides_its_end():
     with pytest.raises(AdstackOverflowError):
         with_depths(sized, before, depths - 1)
     with_depths(sized, before, depths)
+
+
+def test_a_counting_pass_pushes_nothing():
+    first = re.sub(r"%(?!v\b)(\w+)", r"%\1_1", WHILE)
+    sized = sized_program(nest(first + WHILE.replace("%a = %v", "%a = %r_1")))
+    assert texts(sized) == ["counted", "counted"]
+    assert not any(op.opdef in STACK_OPS for task in sized.program.tasks if task.sizes for op in task.body.walk())
 
 
 def test_a_counting_pass_keeps_what_fills_a_local_array():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 
 import numpy as np
 import pytest
 from cpu_kit import WIDTHS, agree, agree_on, run_cpu
+from cuda_kit import device_text
 from interpreter_kit import same_bits
 from programs_kit import EACH, loop, numbers, updates
 
+from adstack.backends.cuda.adds import ALWAYS
 from adstack.ir.ops import ATOMICS
 from adstack.ir.types import ALL, FLOATS, by_name
 
@@ -157,3 +160,23 @@ def test_two_sums_into_one_element_are_both_there():
     x = np.arange(100, dtype=np.int32)
     run_cpu(loop(body, "i32", "x", "a", "b", kinds="ndarray"), {"x": x, "a": total, "b": total}, [100])
     assert total[0] == 2 * 4950
+
+
+@pytest.mark.parametrize("update", ["xchg @sum[%zero], %c", "cas @sum[%zero], %d, %c"])
+def test_what_does_not_combine_is_done_for_every_lane_of_one_element(update):
+    """All iterations leave the same number, and nobody looks at what was there."""
+    body = f"%c = const 3.0 : f32\n%d = const 1.0 : f32\natomic {update} : f32"
+    text = loop(body, "f32", "sum")
+    for n in COUNTS:
+        left = agree(text, {"sum": np.ones(2, np.float32)}, [n])
+        assert left is not None
+
+
+@pytest.mark.parametrize("dtype", ["i32", "u64", "f64"])
+def test_threads_side_by_side_that_part_update_memory_in_a_function(dtype):
+    """The function finds the threads with the same element; one of them updates it."""
+    update = f"%v = load @x[%i] : {dtype}\n%0 = atomic add @y[%k], %v : {dtype}"
+    body = f"for %k = %zero to %n {{\n{update}\nyield\n}}"
+    text = device_text(loop(body, dtype, "x", "y"), adds=ALWAYS)
+    (function,) = re.findall(rf'^define internal [^\n]*@"add.{dtype}.peers".*?^}}', text, re.MULTILINE | re.DOTALL)
+    assert "red.relaxed" in function or "atomicrmw" in function

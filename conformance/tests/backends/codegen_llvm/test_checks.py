@@ -256,6 +256,35 @@ def test_a_launch_without_checks_goes_on_and_tells_of_the_first_access_outside(l
     launch(memory)
 
 
+SOME = """%j = load @y[%i] : i32
+%r = mod %i, %i2 : i32
+%even = eq %r, %i0 : u1
+if %even {{
+  {access}
+  yield
+}} else {{
+  yield
+}}"""
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8, 128])
+@pytest.mark.parametrize("access", ["store @x[%j], %i2", "%o = atomic add @x[%j], %i2 : i32", "store @x[%i], %i2"])
+def test_beside_an_access_outside_lanes_that_do_not_run_touch_nothing(access, lanes):
+    """Odd iterations are not in the branch, and their elements are inside."""
+    places = "\n".join([X, "place @y : i32[?] ndarray"])
+    program = tasks_of(parallel("%i0 = const 0 : i32\n%i2 = const 2 : i32\n" + SOME.format(access=access), 300, places))
+    for task in program.tasks:
+        guard(task.body)
+    y = np.arange(300, dtype=np.int32)
+    y[[66, 250]] = 1000, -4
+    memory = {"x": np.zeros(290 if "%i]" in access else 300, np.int32), "y": y}
+    launch = compiled(program, lanes, threads=1)
+    assert "outside its extents" in message(lambda: launch(memory))
+    expected = {*range(0, len(memory["x"]), 2)} - ({66, 250} if "%j" in access else set())
+    assert {*np.flatnonzero(memory["x"]).tolist()} == expected
+    assert {*memory["x"].tolist()} == {0, 2}
+
+
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_what_is_outside_is_told_when_the_task_ends_and_calls_nothing_before(lanes):
     """Around a call, in however unlikely a branch, all registers would be saved."""

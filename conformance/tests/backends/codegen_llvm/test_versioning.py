@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -187,3 +188,11 @@ def test_indices_of_any_offset_stay_inside(lo, trips, capacity, offset, sign, fa
 def test_nothing_is_quick_in_debug_mode():
     assert "fast" in device_text(loop(PLAIN))
     assert "fast" not in device_text(loop(PLAIN), debug=True)
+
+
+def test_the_fast_path_of_a_function_is_inlined_wherever_it_is_called() -> None:
+    """The whole function is not, where there are more than a few calls of it."""
+    names = ["%v", *(f"%s{k}" for k in range(6)), "%w"]
+    body = "\n".join(f"{name} = call @sin.f32 {before} : f32" for before, name in pairwise(names))
+    heads = re.findall(r'^define internal .*@"(sin\.f32\.x1(?:\.fast)?)"\(.*\) (#\d)', device_text(loop(body)), re.M)
+    assert sorted(heads) == [("sin.f32.x1", "#0"), ("sin.f32.x1.fast", "#2")]
