@@ -175,11 +175,11 @@ class NdarrayParameter:
         if isinstance(value, WithGradient):
             gradient = self._memory(value.grad)
             return replace(self._memory(value.data), grad=gradient.buffer, grad_owner=gradient.owner)
+        if is_torch(value) and not getattr(value, "is_cuda", False):
+            return self._torch(value)
         memory = None if isinstance(value, HostArray) else self._on_device(value)
         if memory is not None:
             return memory
-        if is_torch(value):
-            return self._torch(value)
         shared = None if isinstance(value, HostArray) else dlpack.on_host(value)
         if shared is None:
             is_field = isinstance(value, HostArray)
@@ -212,7 +212,7 @@ class NdarrayParameter:
     def _torch(self, tensor: Tensor) -> ArgumentMemory:
         if tensor.device.type != "cpu":
             raise self._mismatch("device", "cpu", tensor.device)
-        memory = self._numpy(tensor.detach().numpy())
+        memory = self._numpy((tensor.detach() if tensor.requires_grad else tensor).numpy())
         memory.owner = tensor
         if tensor.requires_grad and self.needs_grad is not False:
             if tensor.grad is None:

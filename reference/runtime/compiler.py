@@ -21,7 +21,7 @@ from .adstacks.budget import current
 from .adstacks.layout import held
 from .compiled import Compiled
 from .dumps import dump_of
-from .protocol.backend import Backend
+from .protocol.backend import Backend, Executable
 from .protocol.options import Options
 from .races import RaceCheck
 from .threads.collection import uncollected
@@ -82,12 +82,22 @@ def compile_program(program: Program, options: Options, backend: Backend, sized:
     races = RaceCheck.of(program, options, backend)
     return Compiled(
         program,
-        backend.compile(program, options) if races is None else races.executable,
+        _executable(program, options, backend) if races is None else races.executable,
         frozenset(name for name, _, writes in uses if writes),
         frozenset(name for name, reads, _ in uses if reads),
         sized,
         races,
     )
+
+
+def _executable(program: Program, options: Options, backend: Backend) -> Executable:
+    """What the backend makes of a program; where memory is short, once more when what is only at hand went back."""
+    try:
+        return backend.compile(program, options)
+    except AdstackMemoryError:
+        if not current().relieve():
+            raise
+        return backend.compile(program, options)
 
 
 def _gather(program: Program, options: Options, backend: Backend) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import adstack as qd
 from adstack.gradients.tapes.tape import Tape
+from adstack.runtime import state
 
 ARCHES = ("reference", "cpu", "vulkan", "cuda")
 
@@ -95,10 +96,10 @@ def test_many_elements_take_no_more_calls_of_python_than_few(arch: str) -> None:
 
 
 def test_numbers_that_are_converted_are_copied_one_by_one(arch: str) -> None:
-    if arch == "vulkan" and qd.f64 not in qd.runtime.state.current().backend.capabilities.dtypes:
-        pytest.skip("the device has no f64")
-    same, converted = (Chain(6, dtype).tape()[0] for dtype in (qd.f32, qd.f64))
-    assert np.allclose(same, converted, rtol=1e-6)
+    kept = state.current().backend.capabilities.dtypes
+    for dtype in (one for one in (qd.f16, qd.f64) if one in kept):
+        same, converted = (Chain(6, one).tape()[0] for one in (qd.f32, dtype))
+        assert np.allclose(same, converted, rtol=1e-6 if dtype is qd.f64 else 1e-2)
 
 
 def test_a_loss_that_is_copied_is_reached(arch: str) -> None:

@@ -183,6 +183,33 @@ def test_it_goes_back_when_the_device_is_full(device: Counted) -> None:
     assert array[5] == 2.0
 
 
+def test_it_goes_back_where_a_kernel_needs_room(device: Counted) -> None:
+    x = qd.field(qd.f32, 8)
+    x.fill(1.0)
+
+    @qd.kernel
+    def double():
+        for i in x:
+            x[i] *= 2.0
+
+    shift(np.zeros(1, np.float32), 1.0)
+    array = warmed(device, np.zeros(1 << 12, np.float32))
+    device.room = device.device.memory - device.available()
+    double()
+    assert kept() == 0
+    assert x[3] == 2.0
+    assert array[3] == 1.0
+
+
+def test_it_goes_back_where_adstacks_need_room(device: Counted) -> None:
+    array = warmed(device, np.zeros(1 << 12, np.float32))
+    device.room = device.device.memory - device.available()
+    assert kept() == array.nbytes
+    heap = state.current().backend.heap  # type: ignore[attr-defined]
+    assert heap.room(1 << 10, 8) == 8
+    assert kept() == 0
+
+
 def test_it_goes_back_when_the_runtime_ends(device: Counted) -> None:
     array = warmed(device, np.zeros(64, np.float32))
     here = state.current().staging

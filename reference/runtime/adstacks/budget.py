@@ -59,7 +59,8 @@ class Budget:
 
     def relieve(self) -> bool:
         """Memory is short: have back what is kept only to have it at hand; whether there was any."""
-        return any(one.relieve() for one in list(self.spares))
+        relieved = [one.relieve() for one in list(self.spares)]
+        return any(relieved)
 
     def admit(self, size: int, what: str) -> None:
         """Raise AdstackMemoryError if there is no room for `size` bytes more; `what` says what they are for."""

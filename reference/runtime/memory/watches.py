@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...analysis.boxes import Box, contains, intersection, slices
+from ..adstacks.budget import current
 from ..protocol.words import UNCHANGED
 from .blocks import Array, Block
 from .keeping import Copies, Kept
@@ -31,7 +32,7 @@ from .saved import Saved
 __all__ = ["Difference", "LostError", "Saver", "Watch", "Watcher"]
 
 SPARE: Final = 4
-"""So many pieces of memory more than there are states of a buffer are used again, rather than given back."""
+"""So many pieces of memory more than twice those that are in use are used again, rather than given back."""
 
 
 class Watcher(Protocol):
@@ -248,8 +249,20 @@ class Watch:
                 unused += [contents for _, contents, _ in one.patches]
         self.saved = kept
         memory = [one.memory for one in unused if not isinstance(one, np.ndarray)]
-        most = SPARE + len(kept)  # so many states may come until this is done again
+        most = SPARE + 2 * (len(kept) + len(memory))  # so much may be needed until this is done again
         self._spare = [*self._spare, *memory][-most:]
+        if self._spare:
+            current().spares.add(self)
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that is to be used again."""
+        return sum(one.taken for one in self._spare)
+
+    def relieve(self) -> bool:
+        """Memory is short: give that back; whether there was any."""
+        spare, self._spare = self._spare, []
+        return bool(spare)
 
 
 def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tuple[Box, Array]], dict[str, None]]:
