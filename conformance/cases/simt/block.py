@@ -244,3 +244,20 @@ def sums_of_all_before_in_blocks(qd, size):
 
     values = [float((7 * i) % 31 - 15) for i in range(n)]
     return Run(k, args=(0.5,), given={x: values}, expect={y: plain(values)})
+
+
+@case(rules=["simt.sync", "simt.uniform"])
+def one_array_by_two_names(qd):
+    """What a thread reads by another name is what it has just written: it is not read ahead for the whole block."""
+    x = qd.ndarray(qd.i32, shape=4)
+
+    @qd.kernel
+    def k(a: qd.types.ndarray(dtype=qd.i32, ndim=1), b: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        qd.loop_config(block_dim=1)
+        for i in range(1):
+            b[2] = 5
+            b[1] = a[2] + 1
+            qd.simt.block.sync()
+            b[3] = a[1]
+
+    return Run(k, args=(x, x), given={x: [3, 1, 2, 0]}, expect={x: [3, 6, 5, 6]})

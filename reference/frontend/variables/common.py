@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ...ir.ops import LOAD, PLACE_WRITES
-from ...ir.structure import Op, Region, Value
+from ...ir.structure import Op, Place, Region, Value
 from .cells import ALLOC, READ, UPDATE, WRITE, Cell
 
 __all__ = ["Common"]
@@ -35,7 +35,7 @@ class Common:
     def __init__(self, body: Region, thread: Value, spine: Collection[object]) -> None:
         self._body, self._spine = body, spine
         self._inside = {thread, *_defined(body)}
-        self._written = {op.attrs["place"].name for op in body.walk() if op.opdef in PLACE_WRITES}
+        self._written: set[Place] = {op.attrs["place"] for op in body.walk() if op.opdef in PLACE_WRITES}
         self.ops: set[Op] = set()
         self.values: set[Value] = set()
         self.cells = self._candidates()
@@ -88,7 +88,11 @@ class Common:
             return False
         if "cell" in op.attrs:
             return op.attrs["cell"] in self.cells
-        return op.opdef.pure or (op.opdef is LOAD and op.attrs["place"].name not in self._written)
+        return op.opdef.pure or (op.opdef is LOAD and not self._may_change(op.attrs["place"]))
+
+    def _may_change(self, place: Place) -> bool:
+        """Whether the loop may write a place: the caller may hand in the memory of any other as an ndarray."""
+        return any(place == other or "ndarray" in (place.kind, other.kind) for other in self._written)
 
     def _read_first(self, region: Region) -> None:
         """Read common variables in front of branches and loops that threads run alone: nothing there changes them."""
