@@ -90,7 +90,9 @@ def outside(array: HostArray, keys: tuple[object, ...]) -> AdstackOutOfBoundsErr
     """The error for an access beyond the array's domain."""
     domain = " x ".join(f"[{o}, {o + n})" for o, n in zip(array.offset, array.shape, strict=True))
     domain += "".join(f" x [0, {n})" for n in array.element_shape)
-    return AdstackOutOfBoundsError(f"Accessing {array.label} at {keys}: out of its bounds {domain}")
+    before = any(isinstance(key, int) and key < 0 for key in keys) and not any(array.offset)
+    do = "count from 0; the last element of an axis of n is at n - 1" if before else ""
+    return AdstackOutOfBoundsError(f"Accessing {array.label} at {keys}: out of its bounds {domain}", do=do)
 
 
 def scalar(array: HostArray, value: object) -> Any:

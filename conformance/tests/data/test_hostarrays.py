@@ -68,6 +68,12 @@ def test_bounds_are_checked(make: Make, index: Any) -> None:
         a[index] = 1
 
 
+def test_a_negative_index_is_none_from_the_end(make: Make) -> None:
+    a = make(qd.f32, (4,))
+    with pytest.raises(IndexError, match=r"at \(-1,\): out of its bounds[^$]*at n - 1"):
+        a[-1]
+
+
 @pytest.mark.parametrize("index", [0, (0, 0, 0), None, (), slice(0, 1)])
 def test_the_number_of_indices_is_checked(make: Make, index: Any) -> None:
     with pytest.raises(IndexError, match="Slicing is not supported"):

@@ -131,3 +131,8 @@ def test_in_a_kernel_the_line_is_told():
     message = r"qd has no 'warp': the size[\s\S]*qd.warp.ballot\(1\)[\s\S]*do: write qd.simt.subgroup"
     with pytest.raises(qd.AdstackNameError, match=message):
         k()
+
+
+def test_functions_of_the_math_module_are_pointed_to() -> None:
+    with pytest.raises(qd.AdstackAttributeError, match=r"qd has no attribute 'popcnt'[^$]*write qd.math.popcnt"):
+        qd.popcnt  # noqa: B018
