@@ -137,6 +137,13 @@ def test_elements_that_depend_on_the_index_are_updated_one_by_one():
     assert sorted(updates(changed)) == ["w", "x", "x", "x", "x"]
 
 
+def test_loops_that_are_not_equally_long_stay_apart():
+    triangle = "%s = for %m = %zero to %i carry (%t = %g) {{\n%n = add %t, %g : i32\nyield %n\n}}\nstore @y[%i, %j], %s"
+    changed = same(ALONE + "\n" + triangle)
+    loops = [op for op in loop_of(changed.tasks[0]).regions[0].ops if op.name == "for"]
+    assert len(loops) == 1 + 4
+
+
 ALONE = WEIGHTS.replace("%v = load @w[%k, %j] : {dtype}", "")
 
 
@@ -149,10 +156,21 @@ ALONE = WEIGHTS.replace("%v = load @w[%k, %j] : {dtype}", "")
         {"body": ALONE.replace("@w[%k, %j]", "@x[%i, %k]")},
         {"body": ALONE.replace("@w[%k, %j], %p", "@b[%k], %p").replace("@b[%k]", "@b[%g]")},
         {"body": ALONE.replace("atomic add", "atomic xchg")},
+        {"body": ALONE.replace("@w[%k, %j], %p", "@w[%k, %j], %p\n  store @x[%i, %k], %o")},
         {"body": ALONE + "\n%r = random : {dtype}\nstore @y[%i, %j], %r", "dtype": "f32"},
         {"body": ALONE + "\n%o2 = load @w[%j, %at0] : {dtype}\nstore @y[%i, %j], %o2", "after": True},
     ],
-    ids=["an odd extent", "unsigned", "narrow", "the row's own", "data", "an exchange", "random numbers", "outside"],
+    ids=[
+        "an odd extent",
+        "unsigned",
+        "narrow",
+        "the row's own",
+        "data",
+        "an exchange",
+        "old values",
+        "random numbers",
+        "outside",
+    ],
 )
 def test_a_loop_stays_as_it_is_where_it_must(change):
     if change.pop("after", False):
