@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cuda_kit
 import numpy as np
 import pytest
 from cpu_kit import compiled, tasks_of
@@ -207,3 +208,11 @@ def test_a_loop_over_one_axis_stays_as_it_is():
     """
     (task,) = tasks_of(text).tasks
     assert jam(task, 1) is task
+
+
+def test_threads_of_a_device_make_the_same_of_it():
+    wanted, got = memory("f32", 16), memory("f32", 16)
+    interpreter.run(program(LAYER, dtype="f32", rows=16), wanted)
+    cuda_kit.compiled(jammed(program(LAYER, dtype="f32", rows=16)))(got)
+    for name, array in wanted.items():
+        assert np.array_equal(array, got[name]), name
