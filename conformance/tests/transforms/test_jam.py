@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cuda_kit
 import numpy as np
 import pytest
 from cpu_kit import compiled, tasks_of
@@ -137,6 +138,13 @@ def test_elements_that_depend_on_the_index_are_updated_one_by_one():
     assert sorted(updates(changed)) == ["w", "x", "x", "x", "x"]
 
 
+def test_loops_that_are_not_equally_long_stay_apart():
+    triangle = "%s = for %m = %zero to %i carry (%t = %g) {{\n%n = add %t, %g : i32\nyield %n\n}}\nstore @y[%i, %j], %s"
+    changed = same(ALONE + "\n" + triangle)
+    loops = [op for op in loop_of(changed.tasks[0]).regions[0].ops if op.name == "for"]
+    assert len(loops) == 1 + 4
+
+
 ALONE = WEIGHTS.replace("%v = load @w[%k, %j] : {dtype}", "")
 
 
@@ -149,10 +157,21 @@ ALONE = WEIGHTS.replace("%v = load @w[%k, %j] : {dtype}", "")
         {"body": ALONE.replace("@w[%k, %j]", "@x[%i, %k]")},
         {"body": ALONE.replace("@w[%k, %j], %p", "@b[%k], %p").replace("@b[%k]", "@b[%g]")},
         {"body": ALONE.replace("atomic add", "atomic xchg")},
+        {"body": ALONE.replace("@w[%k, %j], %p", "@w[%k, %j], %p\n  store @x[%i, %k], %o")},
         {"body": ALONE + "\n%r = random : {dtype}\nstore @y[%i, %j], %r", "dtype": "f32"},
         {"body": ALONE + "\n%o2 = load @w[%j, %at0] : {dtype}\nstore @y[%i, %j], %o2", "after": True},
     ],
-    ids=["an odd extent", "unsigned", "narrow", "the row's own", "data", "an exchange", "random numbers", "outside"],
+    ids=[
+        "an odd extent",
+        "unsigned",
+        "narrow",
+        "the row's own",
+        "data",
+        "an exchange",
+        "old values",
+        "random numbers",
+        "outside",
+    ],
 )
 def test_a_loop_stays_as_it_is_where_it_must(change):
     if change.pop("after", False):
@@ -189,3 +208,11 @@ def test_a_loop_over_one_axis_stays_as_it_is():
     """
     (task,) = tasks_of(text).tasks
     assert jam(task, 1) is task
+
+
+def test_threads_of_a_device_make_the_same_of_it():
+    wanted, got = memory("f32", 16), memory("f32", 16)
+    interpreter.run(program(LAYER, dtype="f32", rows=16), wanted)
+    cuda_kit.compiled(jammed(program(LAYER, dtype="f32", rows=16)))(got)
+    for name, array in wanted.items():
+        assert np.array_equal(array, got[name]), name
