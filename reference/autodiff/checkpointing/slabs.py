@@ -153,9 +153,7 @@ def _hull(order: Order, ops: Sequence[Op], axis: int) -> Window | None:
     return window
 
 
-def _stored_by_others(
-    order: Order, loop: Op, touching: Sequence[Op], fixed: Sequence[Window | None]
-) -> Op | None:
+def _stored_by_others(order: Order, loop: Op, touching: Sequence[Op], fixed: Sequence[Window | None]) -> Op | None:
     """A store by which another parallel iteration may change elements at these indices, those of `touching` among them.
 
     None if there is no such store: each iteration stores to windows of its own, or nothing is stored while they run.
