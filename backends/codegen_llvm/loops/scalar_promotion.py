@@ -16,7 +16,7 @@ from adstack.ir.structure import Op, Place
 from ..function.address import Address
 from ..function.region import RegionEmitter
 from ..memory.access import address_of, memory_type
-from ..safety.guards import is_guarded
+from ..safety.accesses import is_guarded
 from ..text.writer import type_text
 
 __all__ = ["Promoted", "promote", "write_back"]

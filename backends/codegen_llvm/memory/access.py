@@ -29,11 +29,24 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbo
     if kind != "many":
         # the index of a first lane that does not run may be out of bounds
         inbounds = inbounds if kind == "one" else e.mask is None
-        return Address(kind, _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
+        return _or_aside(e, kind, _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
     offsets = _offset(e, place, indices, e.lanes)
     ty = memory_type(place.dtype)
     vector = type_text(i64, e.lanes)
-    return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+    return _or_aside(e, "many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+
+
+def _or_aside(e: RegionEmitter, kind: str, name: str) -> Address:
+    """The address of an access, or of other memory in lanes in which that is outside (see `RegionEmitter.aside`)."""
+    if e.aside is None:
+        return Address(kind, name)
+    inside, other = e.aside
+    ty = "ptr"
+    if kind == "many":
+        ty = f"<{e.lanes} x ptr>"
+        first = e.w.let(f"insertelement {ty} poison, ptr {other}, i64 0")
+        other = e.w.let(f"shufflevector {ty} {first}, {ty} poison, <{e.lanes} x i32> zeroinitializer")
+    return Address(kind, e.w.let(f"select {inside}, {ty} {name}, {ty} {other}"))
 
 
 def address_kind(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> str:
@@ -209,12 +222,12 @@ def _element(e: RegionEmitter, op: Op) -> Address:
     if not e.is_varying(index):
         offset = e.w.let(f"mul i64 {e.wide(index, 1)}, {e.lanes}")
         at = e.w.let(f"getelementptr inbounds {ty}, ptr {base}, i64 {offset}")
-        return Address("run" if e.lanes > 1 else "one", at)
+        return _or_aside(e, "run" if e.lanes > 1 else "one", at)
     vector = type_text(i64, e.lanes)
     scaled = e.w.let(f"mul {vector} {e.wide(index, e.lanes)}, {e.w.constant(e.lanes, i64, e.lanes)}")
     lane_numbers = "<" + ", ".join(f"i64 {k}" for k in range(e.lanes)) + ">"
     offsets = e.w.let(f"add {vector} {scaled}, {lane_numbers}")
-    return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+    return _or_aside(e, "many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
 
 
 @handles(ARRAY_LOAD)
