@@ -46,7 +46,7 @@ from .loops.iteration_space import Box, Rest, first_lanes
 from .memory import access, atomics, thread_heap
 from .memory.exclusive_updates import exclusive_atomics
 from .memory.reductions import Reductions
-from .safety import checks, guards
+from .safety import checks, notes
 from .text.writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_counts", "emit_program"]
@@ -215,7 +215,7 @@ class _TaskEmitter:
         for op in self.analyses.get(bound_ops, self.task.body):
             e.op(op)
         total = Box(e, self.task.body.ops[-2]).total(int(of_row))
-        guards.record_notes(e)
+        notes.record_notes(e)
         e.w.do(f"ret i64 {total}")
         name = "row" if of_row else "count"
         self._close(e, f'define internal i64 @"{self.symbol}.{name}"(ptr noalias %ctx)', inline=True)
@@ -325,12 +325,13 @@ class _TaskEmitter:
         )
         e.target, e.task.space = self.target, self.target.space
         e.task.array_limit, e.task.in_bounds = self.target.array_bytes, self.in_bounds
+        e.task.outside = context.own["outside"]
         if self.target.invariant_loads and parallel:
             e.task.read_only = frozenset(self.analyses.get(read_only_places, self.task.body))
         if self.target.loop_versions and parallel and not self.debug:
             e.sunk = self.analyses.get(sinkable_stores, self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():
-            if name in ("parallel", "sized", "poll", "stop", "unfit"):
+            if name in ("parallel", "sized", "poll", "stop", "unfit", "outside"):
                 continue
             w.lines += self.target.own(name, slot, context.size)
         return e
@@ -340,7 +341,7 @@ class _TaskEmitter:
 
     def _close(self, e: RegionEmitter, head: str, *, inline: bool = False) -> None:
         empty = [f"  store ptr null, ptr {slot}, align 8" for slot in e.frame.heap]
-        body = "\n".join([*e.frame.slots, *guards.open_notes(e), *empty, *e.w.lines])
+        body = "\n".join([*e.frame.slots, *notes.open_notes(e), *empty, *e.w.lines])
         self.module.take(e.w)
         self.module.define(f"{head} {'#2' if inline else '#0'} {{\nentry:\n{body}\n}}\n")
 
@@ -350,7 +351,7 @@ def _finish(e: RegionEmitter) -> None:
     e.jump("finish")
     e.enter("finish")
     thread_heap.release(e)
-    guards.record_notes(e)
+    notes.record_notes(e)
     e.w.do("ret void")
 
 

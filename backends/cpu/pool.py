@@ -46,6 +46,7 @@ class Pool:
             task(ctx, begin, end, seat) over pieces of [0, total), and gives nonzero if a signal handler raised, with
             its exception set. At most `seats` threads take part; each has a seat of its own, counted from 0.
         poll: address of `i1 adstack_poll(i64 seat)`, which long loops of a task ask whether to end: a handler raised.
+        outside: address of `void adstack_outside(ptr errors, ptr note)`, which records an access outside.
         stop_word: address of the word that is not 0 from then on, until the launch has ended.
     """
 
@@ -53,6 +54,7 @@ class Pool:
         self._code = code
         self.entry: int = code.symbols["adstack_parallel"]
         self.poll: int = code.symbols["adstack_poll"]
+        self.outside: int = code.symbols["adstack_outside"]
         self._base: int = code.symbols["pool"]
         self.stop_word: int = self._base + 8 * WORDS["stop"]
         self._threads: list[Running] = []

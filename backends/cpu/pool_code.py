@@ -19,7 +19,8 @@ from .threads.system import processor_kind, sleeps
 __all__ = ["HostWorkers"]
 
 _SYSTEM: Final = platform.system().lower()
-_EXPORTS: Final = ("pool", "adstack_worker", "adstack_stop", "adstack_parallel", "adstack_finish", "adstack_poll")
+_CALLED: Final = ("worker", "stop", "parallel", "finish", "poll", "outside")
+_EXPORTS: Final = ("pool", *(f"adstack_{name}" for name in _CALLED))
 _WINDOWS: Final = ("WaitOnAddress", "WakeByAddressSingle", "WakeByAddressAll", "QueryInterruptTimePrecise")
 _PARK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 

@@ -116,6 +116,7 @@ class CpuBackend(Served[Executable]):
         printer, slots[context.own["print"]] = printer_of(executable)
         executable.keep = (printer, self.heap)
         slots[context.own["poll"]], slots[context.own["stop"]] = pool().poll, pool().stop_word
+        slots[context.own["outside"]] = pool().outside
         if executable.is_parallel:
             slots[context.own["parallel"]] = pool().start(options.cpu_max_num_threads)
         return executable

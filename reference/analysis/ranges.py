@@ -58,11 +58,12 @@ _DEEPEST: Final = 24
 
 @dataclass(frozen=True)
 class Range:
-    """From `lo` to `hi`, and for each key of `below`: at most what the key stands for, plus a number."""
+    """From `lo` to `hi`; for each key of `below` at most, and for each of `above` at least, that plus a number."""
 
     lo: int
     hi: int
     below: Mapping[Key, int] = field(default_factory=dict)
+    above: Mapping[Key, int] = field(default_factory=dict)
 
     @property
     def interval(self) -> intervals.Interval:
@@ -71,16 +72,18 @@ class Range:
 
     def meet(self, other: Range) -> Range:
         """The intersection: what is in both ranges."""
-        return Range(max(self.lo, other.lo), min(self.hi, other.hi), _both(self.below, other.below))
+        below, above = _both(self.below, other.below), _both_above(self.above, other.above)
+        return Range(max(self.lo, other.lo), min(self.hi, other.hi), below, above)
 
     def hull(self, other: Range) -> Range:
         """The hull: the least range that holds both."""
         below = {key: max(self.below[key], other.below[key]) for key in self.below.keys() & other.below.keys()}
-        return Range(*intervals.hull(self.interval, other.interval), below)
+        above = {key: min(self.above[key], other.above[key]) for key in self.above.keys() & other.above.keys()}
+        return Range(*intervals.hull(self.interval, other.interval), below, above)
 
     def up(self, by: int) -> Range:
         """The range shifted up by a number."""
-        return Range(self.lo + by, self.hi + by, _shifted(self.below, by))
+        return Range(self.lo + by, self.hi + by, _shifted(self.below, by), _shifted(self.above, by))
 
     def is_inside(self, extent: int | None, op: Op, axis: int) -> bool:
         """Whether this, of an access's index, lies within an axis; the extent is None if a launch decides it."""
@@ -131,8 +134,8 @@ class Ranges:
 
     def index(self, arg: Value, lo: Value, hi: Value) -> None:
         """Set the range of a loop index that counts from `lo` up to, not including, `hi`."""
-        end = self.of(hi)
-        self.know(arg, Range(self.of(lo).lo, end.hi - 1, {hi: -1, **{k: most - 1 for k, most in end.below.items()}}))
+        start, end = self.of(lo), self.of(hi)
+        self.know(arg, Range(start.lo, end.hi - 1, {hi: -1, **_shifted(end.below, -1)}, {lo: 0, **start.above}))
 
     def _made(self, value: Value, depth: int) -> Range:
         """The range by the op that defines a value; all of its type where the op may wrap around."""
@@ -209,9 +212,8 @@ class Ranges:
     def _ordered(self, a: Value, b: Value, by: int) -> Iterator[tuple[Value, Range]]:
         """The ranges that follow from a <= b + by."""
         low, high = self.of(a), self.of(b)
-        below = {b: by, **{key: most + by for key, most in high.below.items()}}
-        yield from self._sources(a, Range(low.lo, high.hi + by, below))
-        yield from self._sources(b, Range(low.lo - by, high.hi))
+        yield from self._sources(a, Range(low.lo, high.hi + by, {b: by, **_shifted(high.below, by)}))
+        yield from self._sources(b, Range(low.lo - by, high.hi, above={a: -by, **_shifted(low.above, -by)}))
 
     def _sources(self, value: Value, range_: Range) -> Iterator[tuple[Value, Range]]:
         """A range of a value, and what follows for its sources through casts and sums with constants."""
@@ -243,17 +245,23 @@ _LESS: Final = {
 
 Rule = Callable[[Ranges, Op, Value, int], "Range | None"]
 Bounds = Mapping[Key, int]
-"""Keys that a value is at most, plus a number (see `Range.below`)."""
+"""Keys that a value is at most, or at least, plus a number (see `Range`)."""
 
 
-def _by_interval(row: OpDef, below: Callable[..., Bounds] = lambda *operands: {}) -> Rule:
-    """The rule of interval arithmetic for an operation; `below` gives the bounds of the result, from the operands."""
+def _nothing(*operands: Range) -> Bounds:
+    return {}
+
+
+def _by_interval(row: OpDef, below: Callable[..., Bounds] = _nothing, above: Callable[..., Bounds] = _nothing) -> Rule:
+    """The rule of interval arithmetic for an operation; `below` and `above` give bounds of the result, from the ranges
+    of the operands.
+    """
     arithmetic = intervals.RULES[row]
 
     def rule(ranges: Ranges, op: Op, value: Value, depth: int) -> Range | None:
         operands = [ranges.of(v, depth) for v in op.operands]
         interval = arithmetic(*(r.interval for r in operands))
-        return None if interval is None else Range(*interval, below(*operands))
+        return None if interval is None else Range(*interval, below(*operands), above(*operands))
 
     return rule
 
@@ -293,7 +301,7 @@ def _sub(ranges: Ranges, op: Op, value: Value, depth: int) -> Range:
     lo, hi = a.lo - b.hi, a.hi - b.lo
     if op.operands[0] in b.below:
         lo = max(lo, -b.below[op.operands[0]])
-    return Range(lo, hi, _shifted(a.below, -b.lo))
+    return Range(lo, hi, _shifted(a.below, -b.lo), _shifted(a.above, -b.hi))
 
 
 def _shifted(below: Bounds, by: int) -> dict[Key, int]:
@@ -305,8 +313,17 @@ def _both(one: Bounds, other: Bounds) -> Bounds:
     return {**one, **other, **{key: min(one[key], other[key]) for key in one.keys() & other.keys()}}
 
 
+def _both_above(one: Bounds, other: Bounds) -> Bounds:
+    """The same of lower bounds: where a key has two, the greater one."""
+    return {**one, **other, **{key: max(one[key], other[key]) for key in one.keys() & other.keys()}}
+
+
 def _below_sum(a: Range, b: Range) -> Bounds:
     return _both(_shifted(a.below, b.hi), _shifted(b.below, a.hi))
+
+
+def _above_sum(a: Range, b: Range) -> Bounds:
+    return _both_above(_shifted(a.above, b.lo), _shifted(b.above, a.lo))
 
 
 def _below_quotient(a: Range, b: Range) -> Bounds:
@@ -329,9 +346,9 @@ _RULES: Final[dict[OpDef, Rule]] = {
     SELECT: _chosen,
     IF: _chosen,
     SUB: _sub,
-    ADD: _by_interval(ADD, _below_sum),
-    MAX: _by_interval(MAX, lambda a, b: a.hull(b).below),
-    MIN: _by_interval(MIN, lambda a, b: _both(a.below, b.below)),
+    ADD: _by_interval(ADD, _below_sum, _above_sum),
+    MAX: _by_interval(MAX, lambda a, b: a.hull(b).below, lambda a, b: _both_above(a.above, b.above)),
+    MIN: _by_interval(MIN, lambda a, b: _both(a.below, b.below), lambda a, b: a.hull(b).above),
     **{row: _by_interval(row) for row in (MUL, NEG, ABS, OR, XOR, SHL)},
     **{row: _by_interval(row, _below_quotient) for row in (FLOORDIV, RAW_DIV, SHR)},
     **{row: _by_interval(row, _below_rest) for row in (MOD, RAW_MOD)},

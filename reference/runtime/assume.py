@@ -6,26 +6,25 @@ and scalar arguments before it begins may have code for such launches, beside co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..analysis.facts import extents, memory_of
-from ..analysis.ranges import Range, Ranges, is_integer
-from ..analysis.subscripts import moved
+from ..analysis.ranges import Key, Range, Ranges, is_integer
 from ..ir.structure import Op, Program, Value
+from ..ir.types import DType
 from ..transforms.memory.guard import Walk
 
 __all__ = ["Assumed", "Condition", "Term", "assumed"]
 
 Term = tuple[str, int] | int | None
 """What a launch knows: the extent of an axis (name of a place, axis), a scalar argument by its number, None for 0."""
-_OF_A_TYPE: Final = frozenset(2**bits - 1 for bits in (1, 7, 8, 15, 16, 31, 32, 63, 64))
-"""Greatest numbers of types: nothing but the type is known of an index that may be one of these."""
-_FAR: Final = 1 << 32
-"""Arguments that are moved further are left alone."""
-_NARROW: Final = 32
-"""Bits of arguments that are far from where the numbers of a condition wrap around, which have 64."""
+_OF_A_TYPE: Final = frozenset(2**bits - 1 for bits in (1, 7, 8, 15, 16))
+_FAR: Final = 2**26
+"""Greatest numbers of types, and the least that is no number of a program: such bounds tell of a type alone."""
+_WIDE: Final = 32
+"""Arguments of as many bits are taken to be far from the ends of their types."""
 
 
 @dataclass(frozen=True)
@@ -59,71 +58,101 @@ def assumed(program: Program) -> Assumed:
             walk = _Assuming(task.body.args)
             walk.region(task.body)
             inside.update(walk.inside)
-            conditions.update(walk.conditions)
+            conditions.update(dict.fromkeys(walk.conditions()))
     return Assumed(tuple(conditions), inside)
 
 
-class _Assuming(Walk):
-    """Collects conditions under which guarded axes are inside; extents are assumed to fit their types."""
+class _Fitting(Ranges):
+    """Ranges where extents fit their types, and where integer arguments are far from the ends of theirs.
+
+    Args:
+        params: of the program.
+
+    Attributes:
+        numbers: those of the arguments that conditions may be about, by the parameter.
+        used: the parameters whose ranges were asked for.
+    """
 
     def __init__(self, params: Sequence[Value]) -> None:
-        super().__init__(Ranges(fitting=True))
+        super().__init__(fitting=True)
+        self.numbers = {p: number for number, p in enumerate(params) if is_integer(p) and int(p.dtype.max) < 2**63}
+        self.used: set[Value] = set()
+        for param in self.numbers:
+            self.know(param, Range(*_middle(param.dtype), {param: 0}, {param: 0}))
+
+    def of(self, value: Value, depth: int = 0) -> Range:
+        if value in self.numbers:
+            self.used.add(value)
+        return super().of(value, depth)
+
+    def conditions(self) -> Iterator[Condition]:
+        """What has to be true of a launch for these ranges to hold."""
+        for extent, most in self.fitted.items():
+            yield Condition(extent, -most, None)
+        for param, number in self.numbers.items():
+            least, most = _middle(param.dtype)
+            if param in self.used and (least, most) != _ends(param.dtype):
+                yield Condition(None, least, number)
+                yield Condition(number, -most, None)
+
+    def term(self, key: Key) -> Term:
+        """What a launch knows of what a range refers to; None if it knows nothing of that."""
+        return self.numbers.get(key) if isinstance(key, Value) else key
+
+
+def _ends(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest integer of a type."""
+    return int(dtype.min), int(dtype.max)
+
+
+def _middle(dtype: DType) -> tuple[int, int]:
+    """What an argument is taken to lie in: sums of two such numbers do not wrap around."""
+    least, most = _ends(dtype)
+    return (least, most) if dtype.bits < _WIDE else (least // 2, most // 2)
+
+
+class _Assuming(Walk):
+    """Collects conditions under which guarded axes are inside: clauses, of each of which one condition is to hold."""
+
+    def __init__(self, params: Sequence[Value]) -> None:
+        self.fitting = _Fitting(params)
+        super().__init__(self.fitting)
         self.inside: dict[Op, tuple[int, ...]] = {}
-        self.conditions: dict[tuple[Condition, ...], None] = {}
-        self._numbers = {p: number for number, p in enumerate(params) if is_integer(p) and int(p.dtype.max) < 2**63}
-        for param in self._numbers:
-            self.ranges.know(param, Range(int(param.dtype.min), int(param.dtype.max), {param: 0}))
+        self._clauses: dict[tuple[Condition, ...], None] = {}
 
     def access(self, op: Op) -> None:
-        wanted = {axis: self._all_wanted(op, axis) for axis in op.attrs.get("guarded", ())}
-        axes = tuple(axis for axis, conditions in wanted.items() if conditions)
+        wanted = {axis: self._wanted(op, axis) for axis in op.attrs.get("guarded", ())}
+        axes = tuple(axis for axis, clauses in wanted.items() if all(clauses))
         if axes:
             self.inside[op] = axes
-            fitted = [(Condition(extent, -most, None),) for extent, most in self.ranges.fitted.items()]
-            self.conditions.update(dict.fromkeys((*fitted, *(some for axis in axes for some in wanted[axis]))))
+            self._clauses.update(dict.fromkeys(clause for axis in axes for clause in wanted[axis]))
 
-    def _all_wanted(self, op: Op, axis: int) -> tuple[tuple[Condition, ...], ...]:
-        """Conditions that would do together, of each tuple one; none if there are none."""
-        choices = tuple(self._wanted(op, axis))
-        return (choices,) if choices else tuple((condition,) for condition in self._of_an_argument(op, axis))
+    def conditions(self) -> list[tuple[Condition, ...]]:
+        """All that has to be true."""
+        return [*((one,) for one in self.fitting.conditions()), *self._clauses] if self.inside else []
 
-    def _of_an_argument(self, op: Op, axis: int) -> Iterator[Condition]:
-        """Conditions that would do together, for an index that is an argument of the launch moved by a constant."""
-        memory = memory_of(op)
-        assert memory is not None
-        base, by = moved(op.operands[memory[1] + axis])
-        number = None if base is None else self._numbers.get(base)
-        if base is None or number is None or base.dtype.bits > _NARROW or abs(by) > _FAR:
-            return
-        extent, most = extents(op)[axis], int(base.dtype.max)
-        yield Condition(None, -by, number)
-        if extent is None:
-            yield Condition(number, by - most, None)
-            yield Condition(number, by + 1, (op.attrs["place"].name, axis))
-        else:
-            yield Condition(number, by + 1 - min(extent, most + 1), None)
-
-    def _wanted(self, op: Op, axis: int) -> Iterator[Condition]:
-        """Conditions of which one would do; none if there is none that would."""
+    def _wanted(self, op: Op, axis: int) -> list[tuple[Condition, ...]]:
+        """The clauses that have to be true; an empty one can't be."""
         memory = memory_of(op)
         assert memory is not None
         index, extent = self.ranges.of(op.operands[memory[1] + axis]), extents(op)[axis]
+        clauses = []
         if index.lo < 0:
-            return
-        if self.below(index, extent, op, axis):
-            yield Condition(None, 0, None)
-            return
-        lesser: list[tuple[Term, int]] = [(self._term(key), most) for key, most in index.below.items()]
-        terms: list[tuple[Term, int]] = [(term, most) for term, most in lesser if term is not None]
-        if not terms and index.hi not in _OF_A_TYPE:
-            terms = [(None, index.hi)]
-        for term, most in terms:
-            if extent is None:
-                yield Condition(term, most + 1, (op.attrs["place"].name, axis))
-            elif term is not None:
-                yield Condition(term, most + 1 - extent, None)
+            clauses.append(tuple(Condition(None, -least, term) for term, least in self._terms(index.above)))
+        if not self.below(replace(index, lo=max(index.lo, 0)), extent, op, axis):
+            end = None if extent is not None else (op.attrs["place"].name, axis)
+            clauses.append(tuple(self._below(index, extent, end)))
+        return clauses
 
-    def _term(self, key: object) -> Term:
-        if isinstance(key, Value):
-            return self._numbers.get(key)
-        return key if isinstance(key, tuple) else None
+    def _below(self, index: Range, extent: int | None, end: Term) -> Iterator[Condition]:
+        """Conditions each of which keeps an index below an extent: a number, or else what `end` stands for."""
+        terms = self._terms(index.below)
+        if not terms and extent is None and index.hi < _FAR and index.hi not in _OF_A_TYPE:
+            yield Condition(None, index.hi + 1, end)
+        for term, most in terms:
+            yield Condition(term, most + 1 - (extent or 0), end)
+
+    def _terms(self, bounds: Mapping[Key, int]) -> list[tuple[Term, int]]:
+        """What a launch knows, of what a range refers to, and the numbers that are added to it."""
+        terms = ((self.fitting.term(key), by) for key, by in bounds.items() if abs(by) < _FAR)
+        return [(term, by) for term, by in terms if term is not None]

@@ -12,7 +12,7 @@ __all__ = ["Context"]
 
 OWN: Final = (
     *("errors", "overflow", "print", "seed", "launch", "parallel"),
-    *("heap", "rows", "sized", "poll", "stop", "unfit"),
+    *("heap", "rows", "sized", "poll", "stop", "unfit", "outside"),
 )
 """Names of the runtime's own slots."""
 
@@ -29,8 +29,9 @@ class Context:
             function), "seed" and "launch" (of the random streams), "parallel" (the function that shares a loop among
             threads, or null), "heap" (where the address and the size of the adstack heap are told), "rows" (the table
             of `rows`), "sized" (whether the depths of adstacks are valid, so that sizers need not run), "poll" (the
-            function that safepoints call), "stop" (the word that is nonzero when loops are to end) and "unfit" (the
-            entry that takes launches which another one is not made for, or null).
+            function that safepoints call), "stop" (the word that is nonzero when loops are to end), "unfit" (the
+            entry that takes launches which another one is not made for, or null) and "outside" (the function
+            `void (ptr errors, ptr note)` that records an access outside).
         size: number of slots.
     """
 

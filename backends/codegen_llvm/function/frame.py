@@ -28,6 +28,7 @@ class TaskFrame(Frame[str, str]):
         array_bytes: what local arrays take of the frame.
         leave: how the function ends where a check fails.
         poll: the slot of the context with the function that safepoints call; None if there are no safepoints.
+        outside: the slot of the context with the function that records what a note says.
         seat: this thread's number among those that run the task.
         stack_sites: per location and variable of adstacks, the number in the overflow record, for any number of lanes.
         lane: how many lanes a row of adstacks has, and which is this thread's, once it has claimed one.
@@ -44,6 +45,7 @@ class TaskFrame(Frame[str, str]):
     array_bytes: int = 0
     leave: str = "ret void"
     poll: int | None = None
+    outside: int = 0
     seat: str = "0"
     stack_sites: dict[tuple[Loc, str], int] = field(default_factory=dict)
     lane: tuple[str, str] | None = None

@@ -5,12 +5,13 @@ Scalar operations are emitted here; ops with effects, memory or regions by what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from adstack.analysis.strides import Strides
 from adstack.ir.opdef import OpDef
+from adstack.ir.ops import SERIAL_LOOPS
 from adstack.ir.scalar_ops import CONST, DIV
 from adstack.ir.structure import Op, Region, Value
 
@@ -49,6 +50,13 @@ class Reduction(Protocol):
         """Update memory."""
 
 
+class Pending(Protocol):
+    """Accesses whose indices are still to be looked at, as they are looked at together (see `safety.guards`)."""
+
+    def settle(self, e: RegionEmitter) -> None:
+        """Look at them."""
+
+
 @dataclass
 class FastPath:
     """The state of code in the fast version of a loop (see `adstack.analysis.loop_versioning`).
@@ -83,6 +91,9 @@ class RegionEmitter(FunctionWriter):
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
         missing: what is loaded for lanes that do not run.
         fast_path: the state of the fast version of a loop; None elsewhere.
+        pending: accesses of the region that are still to be looked at; None if there are none.
+        aside: where an access that is being written goes if it is not inside: the condition (with its type: i1 or a
+            mask) that it is, and a pointer; None if it is.
     """
 
     def __init__(self, module: Module, w: Writer, lanes: int, varying: set[Value]) -> None:
@@ -104,6 +115,8 @@ class RegionEmitter(FunctionWriter):
         self.current: Region | None = None
         self.counted: dict[Value, CountedStack] = {}
         self.fast_path: FastPath | None = None
+        self.pending: Pending | None = None
+        self.aside: tuple[str, str] | None = None
 
     def slot(self, ty: str) -> str:
         """Memory in the frame of a math function; a pointer."""
@@ -115,14 +128,23 @@ class RegionEmitter(FunctionWriter):
 
     def region(self, region: Region) -> Sequence[Value]:
         """Emit the ops; gives what the terminator hands on."""
-        outer, self.current = self.current, region
+        outer, self.current, self.pending = (self.current, self.pending), region, None
         for op in sorted(region.ops[:-1], key=self.sunk.__contains__) if self.sunk else region.ops[:-1]:
             self.op(op)
-        self.current = outer
+        self.settle()
+        self.current, self.pending = outer
         return region.terminator.operands
+
+    def settle(self) -> None:
+        """Look at the accesses that are still to be looked at: what comes next may report others, or may end early."""
+        if self.pending is not None:
+            pending, self.pending = self.pending, None
+            pending.settle(self)
 
     def op(self, op: Op) -> None:
         """Emit one op: by the handler of its row, or as a scalar operation if that has none."""
+        if self.pending is not None and any(o.opdef in SERIAL_LOOPS or "guarded" in o.attrs for o in _nest(op)):
+            self.settle()
         handler = HANDLERS.get(op.opdef)
         if handler is not None:
             handler(self, op)
@@ -143,6 +165,14 @@ class RegionEmitter(FunctionWriter):
                 self.bind(op.result, quotient)
                 return
         self.bind(op.result, emit(self.w, width, op.opdef, op.result.dtype, types, args))
+
+
+def _nest(op: Op) -> Iterator[Op]:
+    """An op with regions, and all ops in it; nothing of others."""
+    if op.regions:
+        yield op
+        for region in op.regions:
+            yield from region.walk()
 
 
 @handles(CONST)

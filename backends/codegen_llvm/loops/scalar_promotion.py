@@ -18,7 +18,7 @@ from adstack.ir.types import DType
 from ..function.address import Address
 from ..function.region import RegionEmitter
 from ..memory.access import address_of, read, type_of_lanes, write
-from ..safety.guards import is_guarded
+from ..safety.accesses import is_guarded
 from ..text.writer import type_text
 
 __all__ = ["Promoted", "promote", "write_back"]

@@ -10,8 +10,9 @@ from adstack.ir.types import ArrayType, DType, i64, u1
 
 from ..function.address import Address
 from ..function.region import RegionEmitter, handles
+from ..safety.accesses import run_of
 from ..safety.checks import check_bounds, check_local_bounds
-from ..safety.guards import guarded, run_of
+from ..safety.guards import guarded
 from ..text.writer import scalar_type, type_text
 from .records import load_records, record_from, store_all, store_records, together
 from .thread_heap import room
@@ -28,7 +29,7 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbo
     """The element of a place, in row-major order; say so if the indices may be out of bounds."""
     base = e.frame.pointers[place.name]
     if not any(e.is_varying(v) for v in indices):
-        return Address("one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
+        return _or_aside(e, "one", _step(e, base, place.dtype, _offset(e, place, indices, 1), inbounds=inbounds))
     run = run_of(e, place, indices)
     if run is not None:
         before = _offset(e, place, indices[: run.axes], 1)
@@ -36,11 +37,24 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbo
             before = e.w.let(f"mul i64 {before}, {run.stride}")
         # the index of a first lane that does not run may be out of bounds
         first = _step(e, base, place.dtype, before, inbounds=inbounds and e.mask is None)
-        return Address("run", first, run.stride, run.position)
+        return _or_aside(e, "run", first, run.stride, run.position)
     offsets = _offset(e, place, indices, e.lanes)
     ty = memory_type(place.dtype)
     vector = type_text(i64, e.lanes)
-    return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+    return _or_aside(e, "many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+
+
+def _or_aside(e: RegionEmitter, kind: str, name: str, *record: int) -> Address:
+    """The address of an access, or of other memory in lanes in which that is outside (see `RegionEmitter.aside`)."""
+    if e.aside is None:
+        return Address(kind, name, *record)
+    inside, other = e.aside
+    ty = "ptr"
+    if kind == "many":
+        ty = f"<{e.lanes} x ptr>"
+        first = e.w.let(f"insertelement {ty} poison, ptr {other}, i64 0")
+        other = e.w.let(f"shufflevector {ty} {first}, {ty} poison, <{e.lanes} x i32> zeroinitializer")
+    return Address(kind, e.w.let(f"select {inside}, {ty} {name}, {ty} {other}"), *record)
 
 
 def address_kind(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> str:
@@ -237,12 +251,12 @@ def _element(e: RegionEmitter, op: Op) -> Address:
     if not e.is_varying(index):
         offset = e.w.let(f"mul i64 {e.wide(index, 1)}, {e.lanes}")
         at = e.w.let(f"getelementptr inbounds {ty}, ptr {base}, i64 {offset}")
-        return Address("run" if e.lanes > 1 else "one", at)
+        return _or_aside(e, "run" if e.lanes > 1 else "one", at)
     vector = type_text(i64, e.lanes)
     scaled = e.w.let(f"mul {vector} {e.wide(index, e.lanes)}, {e.w.constant(e.lanes, i64, e.lanes)}")
     lane_numbers = "<" + ", ".join(f"i64 {k}" for k in range(e.lanes)) + ">"
     offsets = e.w.let(f"add {vector} {scaled}, {lane_numbers}")
-    return Address("many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+    return _or_aside(e, "many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
 
 
 @handles(ARRAY_LOAD)

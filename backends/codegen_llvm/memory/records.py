@@ -17,7 +17,7 @@ from adstack.ir.types import u1
 
 from ..function.address import Address
 from ..function.region import RegionEmitter
-from ..safety.guards import guarded_axes, run_of
+from ..safety.accesses import guarded_axes, run_of
 
 __all__ = ["load_all", "load_records", "record_from", "store_all", "store_records", "together"]
 

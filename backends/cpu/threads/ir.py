@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from .check import CHECK
+from .notes import NOTES
 from .sharing import SHARING
 from .system import PAUSES, functions
 from .words import CLOSED, FLAGS, LINE, WORDS
@@ -23,7 +24,7 @@ _PIECE_NANOSECONDS: Final = 1_000_000
 
 def text(system: str, machine: str) -> str:
     """The module for "linux", "darwin", "windows" or another system, on "x86" or "arm64"."""
-    code = "\n".join((_TYPES, CHECK, _DRAIN, _WORKER, _STOP, SHARING, functions(system, machine)))
+    code = "\n".join((_TYPES, CHECK, _DRAIN, _WORKER, _STOP, SHARING, functions(system, machine), NOTES))
     for name, at in WORDS.items():
         code = code.replace(f"${name}$", f"getelementptr (i64, ptr @pool, i64 {at})")
     return code.replace("PAUSE", PAUSES[machine])

@@ -125,10 +125,10 @@ parallel_for (%i = %0 to %n) {
   %last = for %k = %0 to %n carry (%a = %x) {
     %r = load @t[READ]
     %next = mul %a, %r
-    store @t[WRITTEN], %next
+    store @t[WRITTEN], %next loc("k.py":12:5)
     yield %next
   }
-  store @t[LATER], %last
+  store @t[LATER], %last loc("k.py":14:3)
   yield
 }
 return
@@ -144,9 +144,9 @@ ROWS = """kernel @k() {
     [
         ("7, 8", "%i, %k", "%i, %k", "%i, %0", None),
         ("7, 8", "%j, %k", "%j, %0", "%j, %0", None),
-        ("7, 8", "%i, %k", "%i, %0", "%j, %0", "undo what other threads"),
-        ("7, 8", "%i, %k", "%j, %k", "%i, %0", "undo what other threads"),
-        ("7, 8", "%k, %0", "%k, %0", "%i, %0", "undo what other threads"),
+        ("7, 8", "%i, %k", "%i, %0", "%j, %0", r"undo what other threads have stored \(k.py, line 14\)"),
+        ("7, 8", "%i, %k", "%j, %k", "%i, %0", r"undo what other threads have stored \(k.py, line 12\)"),
+        ("7, 8", "%k, %0", "%k, %0", "%i, %0", r"undo what other threads have stored \(k.py, line 12\)"),
         ("7, ?", "%i, %k", "%i, %k", "%i, %0", "not known before the launch"),
         ("7, 1025", "%i, %k", "%i, %k", "%i, %0", "these are 1025 elements, where 1024 are worth it"),
     ],
@@ -163,6 +163,40 @@ def test_a_snapshot_holds_no_elements_that_other_threads_store(
         with pytest.raises(AdstackDataAccessError, match=f"can't be checkpointed: .*{why}"):
             plan_checkpoints(kernel, places(kernel), ["t"])
         keeps_everything(kernel, ["t"])
+
+
+READERS = """
+%0 = const 0 : i32
+%n = load @n[]
+%7 = const 7 : i32
+parallel_for (%i = %0 to %7) {
+  %x = load @w[%i]
+  %last = for %k = %0 to %n carry (%a = %x) {
+    %m = mod %k, %7
+    %r = load @t[%m]
+    %q = mul %a, %r
+    %next = sin %q
+    yield %next
+  }
+  atomic add @x[], %last
+  yield
+}
+parallel_for (%i = %0 to %7) {
+  %w = load @w[%i]
+  store @t[%i], %w
+  yield
+}
+return
+"""
+
+
+def test_a_snapshot_holds_what_all_threads_read_and_a_later_loop_stores() -> None:
+    kernel = kernel_of(wrap(READERS, ROWS.replace("SHAPE", "7") + "\n  place @w : f32[7] field"))
+    (plan,) = plan_checkpoints(kernel, places(kernel), ["t"]).loops
+    assert plan.state == {8: 1, 4: 8}
+    programs = [lower(reverse(kernel, places(kernel), ["t"], checkpoints=c)) for c in (None, *SCHEMES)]
+    plain, *parts = (gradients(program, buffers(kernel, [19])) for program in programs)
+    assert parts == [plain] * len(SCHEMES)
 
 
 FLAT = """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -347,7 +349,9 @@ def levels(arch: Any, limit: int) -> tuple[Array, tuple[str, ...]]:
 
 
 def test_an_error_says_why_a_loop_can_not_run_again_and_what_it_takes() -> None:
-    why = "to run again it needs z as it was, .* to put them back would undo what other threads have stored"
+    line = inspect.getsourcelines(hopeless)[1] + 9
+    undone = rf"to put them back would undo what other threads have stored \({Path(__file__).name}, line {line}\)"
+    why = f"to run again it needs z as it was, .* {undone}"
     with pytest.raises(AdstackMemoryError) as caught:
         recorded(1024, hopeless)
     text = str(caught.value)

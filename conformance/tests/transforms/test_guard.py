@@ -145,32 +145,16 @@ TO_N = "parallel_for (%i = %0 to %n) {{\n{}\nyield\n}}\nreturn"
         (TO_N.format("store @x[%i], %n"), {(Condition(0, -8, None),)}),
         (TO_N.format("%f = const 1.0 : f32\n%k = add %i, %1\nstore @a[%k], %f"), {(Condition(0, 1, ("a", 0)),)}),
         (LOOP.format("%f = const 1.0 : f32\nstore @a[%i], %f"), {(Condition(None, 8, ("a", 0)),)}),
+        (LOOP.format("store @x[%n], %n"), {(Condition(None, 0, 0),), (Condition(0, -7, None),)}),
+        (LOOP.format("%k = add %n, %1\nstore @x[%k], %n"), {(Condition(None, -1, 0),), (Condition(0, -6, None),)}),
+        ("parallel_for (%i = %n to %8) {\nstore @x[%i], %n\nyield\n}\nreturn", {(Condition(None, 0, 0),)}),
         (LOOP.format("%k = load @p[%i] : i32\nstore @x[%k], %k"), set()),
-        (LOOP.format("store @x[%n], %i"), {(Condition(None, 0, 0),), (Condition(0, -7, None),)}),
-        (
-            LOOP.format("%k = add %n, %1 : i32\n%f = const 1.0 : f32\nstore @a[%k], %f"),
-            {(Condition(None, -1, 0),), (Condition(0, 2 - 2**31, None),), (Condition(0, 2, ("a", 0)),)},
-        ),
-        (LOOP.format("%k = sub %n, %1 : i32\nstore @x[%k], %i"), {(Condition(None, 1, 0),), (Condition(0, -8, None),)}),
-        (LOOP.format("%k = mul %n, %n : i32\nstore @x[%k], %i"), set()),
-        (LOOP.format("%w = cast %n : u8\nstore @x[%w], %i"), set()),
     ],
-    ids=[
-        "another array",
-        "an argument",
-        "one more",
-        "a constant",
-        "memory",
-        "an argument as an index",
-        "the one behind it",
-        "the one before it",
-        "its square",
-        "a narrow one",
-    ],
+    ids=["another array", "an argument", "one more", "a constant", "an index", "a sum", "from an argument", "memory"],
 )
 def test_what_would_have_to_be_true(body, wanted):
     conditions = set(assumed(program(body)).conditions)
-    assert {choices for choices in conditions if choices[0].by != 1 - 2**31} == wanted
+    assert {choices for choices in conditions if abs(choices[0].by) < 2**29} == wanted
 
 
 # ---- random indices

@@ -124,8 +124,9 @@ def slab_of(order: Order, loop: Op, touching: Sequence[Op], trips: int | None) -
     fixed = tuple(_fixed(order, touching, axis, inside) for axis in range(place.rank))
     if any(extent is None and at is None for extent, at in zip(place.shape, fixed, strict=True)):
         return "how many there are is not known before the launch"
-    if not _is_own(order, loop, touching, fixed):
-        return "to put them back would undo what other threads have stored"
+    store = _stored_by_others(order, loop, touching, fixed)
+    if store is not None:
+        return f"to put them back would undo what other threads have stored{_where(store)}"
     slab, most = Slab(place, fixed), MOST if trips is None else trips
     return slab if slab.size <= most else f"these are {slab.size} elements, where {most} are worth it"
 
@@ -152,12 +153,26 @@ def _hull(order: Order, ops: Sequence[Op], axis: int) -> Window | None:
     return window
 
 
-def _is_own(order: Order, loop: Op, touching: Sequence[Op], fixed: Sequence[Window | None]) -> bool:
-    """Whether no other parallel iteration stores to elements at these indices, among which those of `touching` are."""
+def _stored_by_others(order: Order, loop: Op, touching: Sequence[Op], fixed: Sequence[Window | None]) -> Op | None:
+    """A store by which another parallel iteration may change elements at these indices, those of `touching` among them.
+
+    None if there is no such store: each iteration stores to windows of its own, or nothing is stored while they run.
+    """
     place = touching[0].attrs["place"]
     parallel = [one for one in order.spots[loop].loops if one.opdef is PARALLEL_FOR]
     lanes = {lane for one in parallel for lane in one.regions[0].args}
     writes = [op for one in parallel for op in one.regions[0].walk() if op.opdef in PLACE_WRITES]
     writes = [op for op in writes if op.attrs["place"].name == place.name]
-    windows = [None if at is None else _hull(order, [*touching, *writes], axis) for axis, at in enumerate(fixed)]
-    return lanes <= {window.base for window in windows if window is not None and window.is_apart}
+
+    def are_apart(ops: Sequence[Op]) -> bool:
+        windows = [None if at is None else _hull(order, ops, axis) for axis, at in enumerate(fixed)]
+        return lanes <= {window.base for window in windows if window is not None and window.is_apart}
+
+    if not are_apart(touching):  # whatever is stored elsewhere, each snapshot holds what others store in this way
+        return next((op for op in writes if not are_apart([op])), writes[0] if writes else None)
+    return next((op for k, op in enumerate(writes) if not are_apart([*touching, *writes[: k + 1]])), None)
+
+
+def _where(store: Op) -> str:
+    """The file and the line of a store, if they are known."""
+    return f" ({store.loc.file.rsplit('/', 1)[-1]}, line {store.loc.line})" if store.loc.line else ""

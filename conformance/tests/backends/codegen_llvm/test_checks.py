@@ -285,10 +285,75 @@ def test_beside_an_access_outside_lanes_that_do_not_run_touch_nothing(access, la
     assert {*memory["x"].tolist()} == {0, 2}
 
 
+SEVERAL = """place @x : i32[?] ndarray
+place @y : i32[14, 40] field
+place @z : i32[?] ndarray"""
+LOOKUPS = 12
+
+
+def several() -> Program:
+    """Twelve loads that memory leads to, one of them of the first one's element; two of them in a branch, one before a
+    loop, then two stores.
+    """
+    load = "%j{0} = load @y[%c{0}, %i] : i32\n%v{0} = load @x[%j{1}] : i32\n%s{2} = add %s{0}, %v{0}"
+    lines = [*(f"%c{k} = const {k} : i32" for k in range(LOOKUPS + 2)), "%s0 = const 0 : i32"]
+    lines += [load.format(k, k if k != 3 else 0, k + 1) for k in range(5)]
+    lines += ["%two = raw_mod %i, %c2", "%b = lt %two, %c1 : u1", "%s7 = if %b -> (i32) {"]
+    lines += [load.format(k, k, k + 1 if k < 6 else "x") for k in (5, 6)]
+    lines += ["yield %sx", "} else {", "yield %s5", "}"]
+    lines += [load.format(7, 7, 8), "%s9 = for %k = %c0 to %c3 carry (%a = %s8) {", "%d = add %a, %c1", "yield %d", "}"]
+    lines += [load.format(k, k, k + 1) for k in range(9, LOOKUPS)]
+    lines += [f"%j{k} = load @y[%c{k}, %i] : i32\nstore @z[%j{k}], %s12" for k in (LOOKUPS, LOOKUPS + 1)]
+    program = tasks_of(parallel("\n".join(lines), 40, SEVERAL))
+    for task in program.tasks:
+        guard(task.body)
+    return program
+
+
+def first_outside(y: np.ndarray, lanes: int) -> tuple[int, int] | None:
+    """The first index outside and its iteration, in the order of chunks of iterations, accesses, iterations."""
+    whole = 40 - 40 % lanes
+    for chunk in [*(range(i, i + lanes) for i in range(0, whole, lanes)), *(range(i, i + 1) for i in range(whole, 40))]:
+        for k in (0, 1, 2, *range(4, 8), *range(9, LOOKUPS + 2)):
+            for i in chunk:
+                if not 0 <= y[k, i] < (10 if k < LOOKUPS else 40) and (k not in (5, 6) or i % 2 == 0):
+                    return int(y[k, i]), i
+    return None
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 16])
+@pytest.mark.parametrize("seed", range(12))
+def test_of_several_accesses_that_are_looked_at_together_the_first_outside_is_told(lanes, seed):
+    draw = np.random.default_rng(seed)
+    y = draw.integers(0, 10, (LOOKUPS + 2, 40)).astype(np.int32)
+    for _ in range(draw.integers(0, 6)):
+        y[draw.integers(LOOKUPS + 2), draw.integers(40)] = draw.choice([-1, 10, 40, 2**31 - 1])
+    x = np.arange(1, 11, dtype=np.int32)
+    memory = {"x": x, "y": y, "z": np.zeros(40, np.int32)}
+    used = np.where(np.arange(40) % 2, [[k not in (5, 6)] for k in range(LOOKUPS)], True)
+    used[8] = False
+    where = np.where(np.arange(LOOKUPS)[:, None] == 3, y[0], y[:LOOKUPS])
+    loaded = np.where((where >= 0) & (where < 10) & used, x[where.clip(0, 9)], 0)
+    wanted = np.zeros(40, np.int32)
+    for i in range(40):
+        for j in (y[LOOKUPS, i], y[LOOKUPS + 1, i]):
+            if 0 <= j < 40:
+                wanted[j] = -1
+    launch, bad = compiled(several(), lanes, threads=1), first_outside(y, lanes)
+    if bad is None:
+        launch(memory)
+    else:
+        assert f"at ({bad[0]}), outside its extents" in message(lambda: launch(memory))
+        assert f"in iteration ({bad[1]})" in message(lambda: launch(memory))
+    assert ((memory["z"] != 0) == (wanted != 0)).all()
+    sums = loaded.sum(0) + 3
+    assert set(memory["z"].tolist()) <= {0, *sums.tolist()}
+
+
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_what_is_outside_is_told_when_the_task_ends_and_calls_nothing_before(lanes):
     """Around a call, in however unlikely a branch, all registers would be saved."""
     text = emit_program(guarded_tasks(), [lanes]).text
     loop, _, end = text[text.index("define void") :].partition("\nfinish:")
     assert "call void" not in loop.replace("call void @llvm.", "")
-    assert len(re.findall(r"call void %\w+\(ptr %errors", end)) == 1
+    assert len(re.findall(r"call void %\w+\(ptr %errors, ptr nocapture %outside.first\)", end)) == 1

@@ -58,7 +58,7 @@ def test_every_launch_is_as_it_should_be(launches):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-3, 9) | st.sampled_from([2**31 - 1, 2**31 - 2, -(2**31)]), min_size=1, max_size=6))
-def test_an_argument_may_be_an_index(times):
+def test_an_argument_may_be_the_row_of_a_step(times):
     """One step of a simulation: it reads one row of a field and writes the next one."""
     qd.init(arch=qd.cpu, offline_cache=False, cpu_lanes=8)
     rows, columns = 6, 20
@@ -84,23 +84,66 @@ def test_an_argument_may_be_an_index(times):
     qd.reset()
 
 
-def test_launches_whose_arguments_are_inside_have_no_guards(cpu):
+ENDS = st.sampled_from([-(2**31), -(2**31) + 1, -(2**30) - 1, -(2**30), 2**30 - 1, 2**30, 2**31 - 2, 2**31 - 1])
+INDEX = st.integers(-3, 9) | ENDS
+
+
+def wrapped(number):
+    """A number as an i32."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def reads(size, n, m):
+    """What `picks` reads, by the index of its loop: indices of x, None for what is outside."""
+    indices = {i: [wrapped(n + i - 1), wrapped(m - 2)] for i in range(3)}
+    return {i: [j if 0 <= j < size else None for j in both] for i, both in indices.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 8), st.lists(st.tuples(INDEX, INDEX), min_size=1, max_size=6))
+def test_an_argument_may_be_an_index(size, launches):
+    qd.init(arch=qd.cpu, offline_cache=False, cpu_lanes=8)
+    x, y = array(range(1, size + 1)), array([0] * 3)
+
+    @qd.kernel
+    def picks(
+        x: qd.types.ndarray(dtype=qd.f32, ndim=1), y: qd.types.ndarray(dtype=qd.f32, ndim=1), n: qd.i32, m: qd.i32
+    ):
+        for i in range(3):
+            y[i] = x[n + i - 1] + 10 * x[m - 2]
+
+    for n, m in launches:
+        indices = reads(size, n, m)
+        if any(j is None for both in indices.values() for j in both):
+            with pytest.raises(IndexError, match="outside its extents"):
+                picks(x, y, n, m)
+        else:
+            picks(x, y, n, m)
+        values = [[0 if j is None else j + 1 for j in both] for both in indices.values()]
+        assert y.to_numpy().tolist() == [a + 10.0 * b for a, b in values]
+    qd.reset()
+
+
+def test_launches_whose_argument_is_inside_have_code_without_guards(cpu):
     cpu()
-    x = qd.field(qd.f32, shape=(6, 20))
+    x = qd.field(qd.f32, shape=(5, 8))
 
     @qd.kernel
     def step(t: qd.i32):
-        for i in range(20):
-            x[t + 1, i] = x[t, i] + 2
+        for i in range(8):
+            x[t + 1, i] = x[t, i] + 1
 
-    for t in range(5):
+    for t in range(4):
         step(t)
+    assert x.to_numpy()[4].tolist() == [4.0] * 8
     compiled = executable(step, 0)
-    assert "outside" not in compiled.module.text
     assert not compiled.others
-    with pytest.raises(IndexError, match=r"at \(6, 0\), outside its extents \(6, 20\)"):
-        step(5)
+    assert "outside" not in compiled.module.text
+    for t in (-1, 4):
+        with pytest.raises(IndexError, match="outside its extents"):
+            step(t)
     assert list(compiled.others) == [(False, True)]
+    assert x.to_numpy()[:, 0].tolist() == [1.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_code_with_all_guards_is_made_when_it_is_needed(cpu):
