@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cpu_kit import WIDTHS, agree, agree_on, run_cpu
+from cpu_kit import WIDTHS, agree, agree_on, run_cpu, tasks_of
 from interpreter_kit import parallel
 
+from adstack.backends.codegen_llvm.tasks import emit_program
 from adstack.ir.types import ALL
 
 N = 140
@@ -64,9 +65,9 @@ def test_local_arrays_belong_to_an_iteration_and_begin_with_zeros(dtype, index):
     agree(parallel(body, N, places), {name: numbers(dtype, N) for name in "xyz"}, widths=(1, 8))
 
 
-@pytest.mark.parametrize("length", [10_000, 3_000_000])
-def test_local_arrays_may_be_larger_than_a_threads_stack(length):
-    body = f"""%a = array.alloc : array<f64, {length}>
+def long_arrays(length: int) -> str:
+    return parallel(
+        f"""%a = array.alloc : array<f64, {length}>
     %b = array.alloc : array<f64, {length}>
     %last = const {length - 1} : i32
     %f = cast %i : f64
@@ -74,8 +75,21 @@ def test_local_arrays_may_be_larger_than_a_threads_stack(length):
     %g = array.load %b, %last : f64
     %h = array.load %a, %last : f64
     %s = add %g, %h : f64
-    store @y[%i], %s"""
-    agree(parallel(body, 9, "place @y : f64[?] field"), {"y": np.zeros(9)}, widths=(1, 8) if length < 1e6 else (1,))
+    store @y[%i], %s""",
+        9,
+        "place @y : f64[?] field",
+    )
+
+
+@pytest.mark.parametrize("length", [10_000, 3_000_000])
+def test_local_arrays_may_be_larger_than_a_threads_stack(length):
+    agree(long_arrays(length), {"y": np.zeros(9)}, widths=(1, 8) if length < 1e6 else (1,))
+
+
+def test_memory_that_a_task_takes_for_its_arrays_is_given_back_at_its_end():
+    """Also where it is interrupted: it ends in one place."""
+    body, _, end = emit_program(tasks_of(long_arrays(3_000_000)), [1]).text.partition("\nfinish:")
+    assert body.count("call ptr @calloc(") == end.partition("ret void")[0].count("call void @free(") == 2
 
 
 def test_an_array_made_in_a_loop_is_new_in_each_round():

@@ -350,6 +350,22 @@ def test_of_several_accesses_that_are_looked_at_together_the_first_outside_is_to
     assert set(memory["z"].tolist()) <= {0, *sums.tolist()}
 
 
+@pytest.mark.parametrize("lanes", [1, 8, 64])
+def test_a_sum_in_one_element_that_may_be_outside(lanes):
+    """The element is updated once, after the iterations, if it is there."""
+    update = "%v = load @y[%i] : i32\n%o = atomic add @x[%i9], %v : i32"
+    program = tasks_of(parallel(f"%i9 = const 9 : i32\n{update}", 300, f"{X}\nplace @y : i32[?] ndarray"))
+    for task in program.tasks:
+        guard(task.body)
+    launch = compiled(program, lanes, threads=1)
+    y = np.arange(300, dtype=np.int32)
+    there, missing = {"x": np.zeros(10, np.int32), "y": y}, {"x": np.zeros(9, np.int32), "y": y}
+    launch(there)
+    assert there["x"].tolist() == [0] * 9 + [y.sum()]
+    assert "ndarray x at (9), outside its extents (9)" in message(lambda: launch(missing))
+    assert not missing["x"].any()
+
+
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_what_is_outside_is_told_when_the_task_ends_and_calls_nothing_before(lanes):
     """Around a call, in however unlikely a branch, all registers would be saved."""
