@@ -52,9 +52,15 @@ def unfit(context: Context) -> list[str]:
 def _holds(program: Program, context: Context, condition: Condition, numbers: dict[Term, str], lines: list[str]) -> str:
     lesser, greater = (_number(program, context, t, numbers, lines) for t in (condition.lesser, condition.greater))
     name = f"%unfit.fits{len(lines)}"
-    # an extent, or 0, is far from where numbers wrap around; an argument need not be
-    lines.append(f"  {name}.most = sub i64 {greater}, {condition.by}")
-    lines.append(f"  {name} = icmp sle i64 {lesser}, {name}.most")
+    # an extent is far from where numbers wrap around; an argument need not be
+    if condition.lesser is None:
+        lesser = str(condition.by)
+    elif condition.greater is None:
+        greater = str(-condition.by)
+    else:
+        lines.append(f"  {name}.most = sub i64 {greater}, {condition.by}")
+        greater = f"{name}.most"
+    lines.append(f"  {name} = icmp sle i64 {lesser}, {greater}")
     return name
 
 

@@ -6,7 +6,7 @@ and scalar arguments before it begins may have code for such launches, beside co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -59,7 +59,20 @@ def assumed(program: Program) -> Assumed:
             walk.region(task.body)
             inside.update(walk.inside)
             conditions.update(dict.fromkeys(walk.conditions()))
-    return Assumed(tuple(conditions), inside)
+    return Assumed(tuple(_strictest(conditions)), inside)
+
+
+def _strictest(clauses: Iterable[tuple[Condition, ...]]) -> Iterator[tuple[Condition, ...]]:
+    """The clauses without those that another one, of the same two numbers, says more strictly."""
+    most: dict[tuple[Term, Term], Condition] = {}
+    for clause in clauses:
+        if len(clause) > 1:
+            yield clause
+            continue
+        (one,) = clause
+        key = one.lesser, one.greater
+        most[key] = max(one, most.get(key, one), key=lambda condition: condition.by)
+    yield from ((one,) for one in most.values())
 
 
 class _Fitting(Ranges):
