@@ -1,5 +1,7 @@
 """What stands around the launches of a Tape: gradients outside of it, and what the host writes between its calls."""
 
+import numpy as np
+
 from adstack.conformance.case import Raises, Run, case
 from adstack.conformance.gradients import EXACT, agrees, real
 
@@ -246,3 +248,71 @@ def elements_are_copied_by_the_host(qd, dtype, kind):
 
     given = [X[:2], X[2:]] if kind == "vectors" else X
     return agrees(program, plain, {x: given}, [loss], loss=loss)
+
+
+@case(rules=["grad.followed"], params={"who": ["the host", "a kernel", "numpy"], "times": [1, 4]}, **PLAIN)
+def a_tape_that_has_ended_is_not_differentiated_in_other_memory(qd, dtype, who, times):
+    """Its `grad()` adds the same gradient once more, until something that it needs is written; arrays may be copied."""
+    x, y, values = real(qd, dtype, 2), real(qd, dtype, ()), np.array([2.0, 3.0])
+    w = qd.field(dtype, shape=2)
+    w.from_numpy(values)
+
+    @qd.kernel
+    def weigh():
+        for i in x:
+            y[None] += w[i] * x[i] * x[i]
+
+    @qd.kernel
+    def weigh_array(factors: qd.types.ndarray(dtype=dtype, ndim=1)):
+        for i in x:
+            y[None] += factors[i] * x[i] * x[i]
+
+    @qd.kernel
+    def double():
+        for i in w:
+            w[i] *= 2
+
+    tapes = [qd.ad.Tape(y) for _ in range(times)]
+
+    def recorded():
+        for tape in tapes:
+            with tape:
+                weigh_array(values) if who == "numpy" else weigh()
+        tapes[-1].grad()
+        assert x.grad.to_numpy().tolist() == [4.0, -12.0]
+        if who == "the host":
+            w[1] = 5.0
+        elif who == "a kernel":
+            double()
+        else:
+            values[1] = 5.0
+        refused = ""
+        try:
+            tapes[-1].grad()
+        except qd.AdstackDataAccessError as error:
+            refused = str(error)
+        is_right = who == "numpy" and x.grad.to_numpy().tolist() == [6.0, -18.0]
+        assert is_right or "has been written since" in refused
+
+    return Run(recorded, given={x: [0.5, -1.0]})
+
+
+@case(rules=["grad.followed"], params={"times": [2, 5]}, **PLAIN)
+def a_tape_that_is_entered_again_starts_anew(qd, dtype, times):
+    x, y = real(qd, dtype, 3), real(qd, dtype, ())
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[None] += x[i] * x[i]
+
+    tape = qd.ad.Tape(y)
+
+    def program():
+        for _ in range(times):
+            with tape:
+                k()
+            assert x.grad.to_numpy().tolist() == [2.0, 4.0, 6.0]
+            assert len(tape.calls) == 1
+
+    return Run(program, given={x: [1.0, 2.0, 3.0]})

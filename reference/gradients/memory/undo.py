@@ -276,6 +276,10 @@ class Log:
         if needed is not None:
             needed.save(None)
 
+    def needs(self) -> list[Touched]:
+        """The elements that are watched."""
+        return [Touched(one.label, one.buffer, list(one.boxes)) for one in self._needed.values()]
+
     def close(self) -> None:
         """Stop logging, and give up what is kept."""
         for needed in self._needed.values():

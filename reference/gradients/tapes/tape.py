@@ -24,6 +24,7 @@ from ..memory.undo import Change, Log, Rewound, Touched, identity, whole
 from .around import Around
 from .check import check_gradients
 from .cleared import Cleared, clearable
+from .ended import Ended
 from .follow import Follow
 from .inside import Constants, Inside
 from .links import LinkedCopy, LinkedWrites, Linking, Links, unrepeated
@@ -75,21 +76,27 @@ class Tape(Scoped):
         self.clear_gradients = clear_gradients
         self.validation = validation
         self.grad_check = list(grad_check or ())
+        self._around = Around()
+        self._recorder: Entry[Any] | None = None
+        self._observer: Entry[Any] | None = None
+        self._capture: Capture | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        """Nothing is recorded: what an earlier block has recorded is not of the next one."""
         self._calls: list[tuple[Any, tuple[Any, ...]] | Run] = []
-        self._follow: Follow | None = None if validation or self.grad_check else Follow(WeakMethod(self._interrupted))
+        is_checked = self.validation or self.grad_check
+        self._follow: Follow | None = None if is_checked else Follow(WeakMethod(self._interrupted))
         self._events: list[Event] = []
         self._log = Log()
-        self._cleared = Cleared(clear_gradients)
+        self._cleared = Cleared(self.clear_gradients)
         self._gradients: dict[Any, Buffer] = {}
         self._outside = Outside()
-        self._around = Around()
         self._told: set[int] = set()
         self._links = Links()
         self._kept: list[tuple[Any, ...]] = []
         self._torn = ""
-        self._recorder: Entry[Any] | None = None
-        self._observer: Entry[Any] | None = None
-        self._capture: Capture | None = None
+        self._ended = Ended()
 
     def __enter__(self) -> Tape:
         self._capture = capturing()
@@ -107,12 +114,13 @@ class Tape(Scoped):
 
     def _begin(self) -> None:
         """Record the calls of this thread, from a moment on at which no other thread is inside a launch."""
+        self._clear()
         if self.clear_gradients:
             clear_all("grad")
         self.loss.start()
         holder = self._log.holder = self.holder()
-        if self._events or self._around.forward is not None:
-            self._follow = None  # what was kept for these must stay; tangents are computed call by call
+        if self._around.forward is not None:
+            self._follow = None  # tangents are computed call by call
         if self._follow is not None:
             self._over = self._follow.until(holder())
         self._recorder = RECORDERS.begin(self, holder)
@@ -139,14 +147,15 @@ class Tape(Scoped):
             self._end_run(last=True)
             if kind is None:
                 self.grad()
+                self._ended = Ended.of(self._log, self._events)
                 if self._follow is not None:
                     self._follow.learn(state.current())
         finally:
             self._end()
 
     def grad(self) -> None:
-        """Differentiate what was recorded."""
-        with RUNTIME_LOCK.lock, recording(None):
+        """Differentiate what was recorded; AdstackDataAccessError if memory has changed since the block ended."""
+        with RUNTIME_LOCK.lock, recording(None), self._ended:
             self._end_run(last=True)
             self._check_whole()
             self._note_host()
@@ -157,7 +166,10 @@ class Tape(Scoped):
             rewound = Rewound()
             with self._log.quiet():
                 try:
-                    self._unwind(rewound)
+                    for number, event in reversed(list(enumerate(self._events))):
+                        self._links.flush(number)
+                        event.unwind(rewound)
+                    self._links.flush(-1)
                     if self.grad_check:
                         check_gradients(self.loss, self._events, self.grad_check)
                     for event in self._events:
@@ -166,15 +178,8 @@ class Tape(Scoped):
                 finally:
                     rewound.restore()
 
-    def _unwind(self, rewound: Rewound) -> None:
-        for number, event in reversed(list(enumerate(self._events))):
-            self._links.flush(number)
-            event.unwind(rewound)
-        self._links.flush(-1)
-
     def _check_whole(self) -> None:
-        """Raise AdstackRuntimeError if something that was recorded has not come to its end."""
-        if self._torn:
+        if self._torn:  # something that was recorded has not come to its end
             raise torn(self._torn)
 
     # ---- recording
@@ -258,7 +263,8 @@ class Tape(Scoped):
             self._log.watch(written)
         self._torn = f"the launch of {launch.title}"
         with self._log.launching(written):
-            result = self._launched(launch, runtime)
+            checked = self.validation and launch.mode is not None
+            result = launch_checked(launch, runtime) if checked else launch.launch()
         launch.changes = self._log.mark()
         self._log.watch(after)
         self._append(launch)
@@ -270,11 +276,6 @@ class Tape(Scoped):
         self._events.append(event)
         if self._follow is not None and not isinstance(event, (Launch, Run)):
             self._follow.recorded(None)
-
-    def _launched(self, launch: Launch, runtime: state.Runtime) -> Any:
-        if self.validation and launch.mode is not None:
-            return launch_checked(launch, runtime)
-        return launch.launch()
 
     def replaced(self, primal: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function that has a gradient of its own, that of `primal`, and record the call; what it returns."""
@@ -392,8 +393,6 @@ class Tape(Scoped):
                 if self.clear_gradients and is_another_threads(grad):
                     grad.write(0)
                 claim(grad)
-
-    # ---- what was kept
 
     def report(self) -> TapeReport:
         """What was kept of overwritten memory, per event and buffer, and how large it is."""
