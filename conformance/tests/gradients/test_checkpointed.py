@@ -370,7 +370,7 @@ def beside(x: Any, y: Any, z: Any) -> Any:
             for t in range(n // 50):
                 for _ in range(10):
                     s = s + 0.01 * qd.sin(s)
-                z[(i * 2 + t) % 4] = z[(i * 2 + t) % 4] * 0.9 + s * z[(i * 2 + t + 1) % 4]
+                z[(i * 2 + t % 2) % 4] = z[(i * 2 + t % 2) % 4] * 0.9 + s * z[(i * 2 + (t + 1) % 2) % 4]
             for _ in range(n // 50):
                 for _ in range(50):
                     s = s + 0.01 * qd.sin(s)
