@@ -18,7 +18,8 @@ from .types import Array
 
 def fma(to: np.dtype[Any], a: Array, b: Array, c: Array) -> Array:
     """`a * b + c`, elementwise, with one rounding to the floating-point type `to`, which the operands have."""
-    a, b, c = np.broadcast_arrays(a, b, c)
+    if not a.shape == b.shape == c.shape:
+        a, b, c = np.broadcast_arrays(a, b, c)
     if to.itemsize == 8:
         return _fma64(a, b, c)
     wide = np.float64
