@@ -12,6 +12,7 @@ import numpy.typing as npt
 from adstack.backends.hostcall import launching
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.run import MOVE
+from adstack.backends.hostcall.sequences import AtOnce
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.errors import InternalError
 from adstack.runtime.protocol.following import Bound, Move
@@ -59,6 +60,10 @@ class Processor:
             executable.bound = None
         for threads in {one.options.cpu_max_num_threads for one in executables if one.is_parallel}:
             pool().start(threads)
+
+    def together(self, executables: Sequence[Executable], moves: int) -> AtOnce:
+        """See `Device.together`: each is done before the next one comes."""
+        return AtOnce()
 
     def about(self, bound: Bound) -> None:
         """What is reported from now on is about this launch."""

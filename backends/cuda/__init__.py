@@ -6,7 +6,8 @@ device_code/                 sums of a warp, quotients of f32
 executable.py, building.py   a compiled program with the memory of its launches, and how one is loaded
 driver.py, driver_error.py    what a device is asked for, and how that fails; emulator.py plays a device
 native.py, native_graphs.py, bindings.py: a device by way of NVIDIA's driver, which cuda.bindings declares
-graphs.py, graph_updates.py  launches that are repeated; overlap.py: launches that overlap
+graphs.py                    launches that are repeated; overlap.py: launches that overlap
+command_lists.py, command_layout.py, command_code.py: commands that followed tapes queue as CUDA graphs
 sequences.py                 what calls of a tape that are followed must know of the device
 adstacks.py, adds.py         adstacks in the heap; whether memory adds floats as the language does
 

@@ -24,6 +24,7 @@ from adstack.runtime.threads.processes import foreign
 
 from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
+from .command_lists import Commands
 from .driver import Driver
 from .driver_error import DriverError
 from .executable import Executable, pinned_words
@@ -41,6 +42,7 @@ _BLOCKS: Final = 2**31 - 1
 
 def build(
     driver: Driver,
+    commands: Commands,
     program: Program,
     options: Options,
     module: Module,
@@ -59,7 +61,7 @@ def build(
     overflow = pinned_words(driver, OVERFLOW) if _overflows(module, guarded=guards) else None
     if layout.prints is not None:
         driver.upload(own + layout.prints, np.array([0, layout.print_words], np.int64))
-    table, resident = _table(driver, module, loaded)
+    table, resident = _table(driver, commands, module, loaded)
     table[WORDS["own"]], table[WORDS["zeroed"]] = own, layout.zeroed
     slots = _slots(module, layout, own, options.random_seed)
     slots[module.context.own[TABLE]] = table.ctypes.data
@@ -116,10 +118,11 @@ def _release(driver: Driver, loaded: object, own: int, pinned: Sequence[int]) ->
         driver.unload(loaded)
 
 
-def _table(driver: Driver, module: Module, loaded: object) -> tuple[Array, Array]:
+def _table(driver: Driver, commands: Commands, module: Module, loaded: object) -> tuple[Array, Array]:
     """What the launcher is told (see `codegen`), and how many blocks of each task the device runs at once."""
     table, resident = np.zeros(HEAD + ROW * len(module.symbols), np.int64), np.zeros(len(module.symbols), np.int64)
-    table[: len(driver.functions())] = driver.functions()
+    functions = commands.functions()
+    table[: len(functions)] = functions
     table[WORDS["spread"]] = driver.device.multiprocessors
     threads = THREADS if driver.device.warp > 1 else 1
     for k, symbol in enumerate(module.symbols):

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .graph_updates import Updates
-
-__all__ = ["Device", "Driver", "DriverGraph", "Launch", "Node", "Zero"]
+__all__ = ["Copy", "Device", "Driver", "DriverGraph", "Launch", "Node", "Zero", "memory_use"]
 
 _LOCAL_SHARE: Final = 16
 
@@ -69,17 +67,31 @@ class Zero:
     size: int
 
 
-Node = Launch | Zero
+@dataclass(frozen=True)
+class Copy:
+    """Bytes to be copied from one place of the device's memory to another."""
+
+    target: int
+    source: int
+    size: int
+
+
+Node = Launch | Zero | Copy
 
 
 class DriverGraph(Protocol):
-    """Nodes one after the other, ready to be launched on the default stream. Calls raise DriverError."""
+    """Nodes one after the other, ready to be launched on the default stream. Calls raise DriverError.
+
+    Attributes:
+        handle: its own, for the functions of `Driver.graph_functions`.
+        handles: of its nodes, in order.
+    """
+
+    handle: int
+    handles: Sequence[int]
 
     def set(self, number: int, node: Launch) -> None:
         """Hand the kernel of the node `number` other words from the next launch of the graph on."""
-
-    def updates(self, kernels: Mapping[int, int]) -> Updates:
-        """How kernels, functions by the numbers of their nodes, are handed other words by machine code."""
 
     def launch(self) -> None:
         """Queue everything."""
@@ -174,6 +186,9 @@ class Driver(Protocol):
         stream.
         """
 
+    def graph_functions(self) -> list[int]:
+        """What machine code calls about graphs: handing the kernel of a node other words, launching."""
+
     def launch(self, node: Launch) -> None:
         """Queue a kernel, the `node`; its words are read before this returns."""
 
@@ -188,3 +203,14 @@ class Driver(Protocol):
 
     def synchronize(self) -> None:
         """Wait until everything has finished."""
+
+
+def memory_use(driver: Driver, own: int) -> str:
+    """How a device's memory is used, in words; DriverError if it does not say so any more.
+
+    Args:
+        driver: of the device.
+        own: bytes that adstacks of this process hold.
+    """
+    share = f"{driver.available() / 2**30:.2f} of {driver.device.memory / 2**30:.2f} GiB are free"
+    return f"{share}; adstacks of this process hold {own / 2**30:.2f} GiB, arrays and other processes the rest"

@@ -10,15 +10,16 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .driver import Device, Launch, Node, Zero
+from .command_layout import NODE_PARAMS
+from .driver import Copy, Device, Launch, Node, Zero
 from .driver_error import OUT_OF_MEMORY, DriverError
-from .graph_updates import NODE_PARAMS, Updates
 from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]
@@ -68,6 +69,8 @@ class Emulator:
         self._sizes: dict[int, int] = {}
         self.orders: list[tuple[int | None, int | None]] = []
         self._code = host_code(_TEXT, (*_FUNCTIONS, _COPY), None)
+        self._graphs: WeakValueDictionary[int, EmulatedGraph] = WeakValueDictionary()
+        self._setter, self._starter = _SETTER(self._tell), _STARTER(self._start)
 
     def enter(self) -> None:
         """Every thread may use it."""
@@ -160,13 +163,29 @@ class Emulator:
         """What stands for the driver's functions."""
         return [self._code.symbols[_COPY], self._code.symbols["adstack.use"], 0, 0]
 
+    def graph_functions(self) -> list[int]:
+        """See `Driver.graph_functions`."""
+        return [ctypes.cast(one, ctypes.c_void_p).value or 0 for one in (self._setter, self._starter)]
+
+    def _tell(self, graph: int, node: int, address: int) -> int:
+        """What cuGraphExecKernelNodeSetParams does."""
+        self._graphs[graph].tell(node, address)
+        return 0
+
+    def _start(self, graph: int, _: int | None) -> int:
+        """What cuGraphLaunch does."""
+        self._graphs[graph].launch()
+        return 0
+
     def launch(self, node: Launch) -> None:
         """See `Driver.launch`: it runs all threads of a task."""
         _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
 
     def graph(self, nodes: Sequence[Node]) -> EmulatedGraph:
         """See `Driver.graph`: it does the nodes one after the other."""
-        return EmulatedGraph(self, nodes)
+        graph = EmulatedGraph(self, nodes)
+        self._graphs[graph.handle] = graph
+        return graph
 
     def order(self, first: int | None, then: int | None) -> None:
         """See `Driver.order`: everything has been done; it is noted that somebody wanted an order."""
@@ -180,27 +199,22 @@ class Emulator:
 
 
 class EmulatedGraph:
-    """A `DriverGraph`, see there; nodes keep the words that they were handed."""
+    """A `DriverGraph`, see there; nodes keep the words that they were handed, and node k has the handle k + 1."""
 
     def __init__(self, host: Emulator, nodes: Sequence[Node]) -> None:
         self._host = host
         self._nodes = [_kept(node) for node in nodes]
-        self._setter = _SETTER(self._tell)
+        self.handle = id(self)
+        self.handles: Sequence[int] = range(1, len(nodes) + 1)
 
-    def updates(self, kernels: Mapping[int, int]) -> Updates:
-        """How kernels are handed other words; node k goes by the number k + 1."""
-        setter = ctypes.cast(self._setter, ctypes.c_void_p).value or 0
-        return Updates(setter, 0, [number + 1 for number in kernels], list(kernels.values()))
-
-    def _tell(self, _: int | None, number: int, address: int) -> int:
-        """What cuGraphExecKernelNodeSetParams does."""
+    def tell(self, number: int, address: int) -> None:
+        """Hand the kernel of a node, by its handle, what stands at the address of CUDA_KERNEL_NODE_PARAMS."""
         params = np.frombuffer(ctypes.string_at(address, NODE_PARAMS.itemsize), NODE_PARAMS)[0]
         node = self._nodes[number - 1]
         assert isinstance(node, Launch)
         (at,) = np.frombuffer(ctypes.string_at(int(params["params"]), 8), np.uint64)
         words = np.frombuffer(ctypes.string_at(int(at), node.words.nbytes), np.int64)
         self.set(number - 1, Launch(int(params["function"]), int(params["grid"][0]), int(params["block"][0]), words))
-        return 0
 
     def set(self, number: int, node: Launch) -> None:
         """See `DriverGraph.set`."""
@@ -211,14 +225,17 @@ class EmulatedGraph:
         for node in self._nodes:
             if isinstance(node, Zero):
                 self._host.zero(node.address, node.size)
+            elif isinstance(node, Copy):
+                self._host.copy(node.source, node.target, node.size)
             else:
                 self._host.launch(node)
 
 
 _ADDS: Final[Mapping[str, float]] = MappingProxyType({"f16": 0, "f32": 0, "f64": 0})
 _SETTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_STARTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 
 def _kept(node: Node) -> Node:
-    return node if isinstance(node, Zero) else Launch(node.function, node.grid, node.block, node.words.copy())
+    return node if isinstance(node, (Zero, Copy)) else Launch(node.function, node.grid, node.block, node.words.copy())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NoReturn
 
 import numpy as np
@@ -14,12 +15,13 @@ from adstack.backends.hostcall.entry import Entry
 from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.reports import OVERFLOW, failure, outgrown, overflow_error, printed
 from adstack.backends.shared.standing import Repeatable
+from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import Heap, sized_ahead
 from adstack.runtime.protocol.options import Options
 
 from .adstacks import Layouts
-from .codegen import BLOCK, COVERED, HEAD, IDLE, MOST, ROW, WORDS, Module
+from .codegen import BLOCK, COVERED, FUNCTION, HEAD, IDLE, MOST, ROW, WORDS, Module
 from .driver import Driver
 from .layout import OwnMemory
 from .toolchain import Code, ptx
@@ -92,6 +94,24 @@ class Executable(Repeatable):
     def rows(self) -> Array:
         """The table's rows, one per task."""
         return self.table[HEAD:].reshape(-1, ROW)
+
+    @property
+    def functions(self) -> list[int]:
+        """The kernels, by the driver's handles."""
+        functions: list[int] = self.rows[:, FUNCTION].tolist()
+        return functions
+
+    @cached_property
+    def draws(self) -> bool:
+        """Whether it takes random numbers, which no other launch may take."""
+        return any(op.opdef is RANDOM for task in self.program.tasks for op in task.body.walk())
+
+    @property
+    def unimportant(self) -> int:
+        """The word of the context that makes no difference: the number of the launch, unless that decides random
+        numbers; -1 if there is none.
+        """
+        return -1 if self.draws else self.module.context.own["launch"]
 
     @property
     def name(self) -> str:

@@ -7,25 +7,20 @@ where random numbers are drawn, the heap where it has moved. Sizers are no part 
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.reports import check_room
-from adstack.ir.ops import RANDOM
 from adstack.runtime.adstacks.heap import Heap, TaskUse
 
-from .codegen import FUNCTION, WORDS
+from .command_lists import OTHER, Commands, Updates
 from .driver import Driver, Launch, Node, Zero
-from .driver_error import DriverError
-from .graph_updates import OTHER, Updates
 
 if TYPE_CHECKING:
     from .executable import Executable
@@ -33,9 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "Recording"]
 
 Array = npt.NDArray[np.int64]
-_WORD = ctypes.c_void_p
-_LAUNCH: Final = ctypes.CFUNCTYPE(ctypes.c_int, _WORD, *[ctypes.c_uint] * 7, _WORD, _WORD, _WORD)
-"""Called as cuLaunchKernel is."""
 
 
 @dataclass
@@ -56,11 +48,6 @@ class Part:
     uses: dict[int, TaskUse]
     begin: int = 0
 
-    @cached_property
-    def draws(self) -> bool:
-        """Whether it takes random numbers, which no other launch may take."""
-        return any(op.opdef is RANDOM for task in self.executable.program.tasks for op in task.body.walk())
-
 
 class Recording:
     """The launches of this thread, from now on."""
@@ -75,38 +62,16 @@ class Recording:
         return threading.get_ident() == self._thread
 
     @contextmanager
-    def keeping(self, driver: Driver, executable: Executable) -> Iterator[None]:
-        """Keep the launch inside."""
-        zeroed = executable.layout.zeroed
-        nodes: list[Node] = [Zero(executable.own, zeroed)] if zeroed else []
-        with _noting(driver, executable, nodes):
+    def keeping(self, commands: Commands, executable: Executable) -> Iterator[None]:
+        """Keep the launch inside: its kernels but those that compute depths, and what is zeroed before it."""
+        zeroed, functions = executable.layout.zeroed, executable.functions
+        with commands.noting([executable], len(functions)) as notes:
             yield
+        sizers = {functions[number] for number in executable.sizers}
+        nodes: list[Node] = [Zero(executable.own, zeroed)] if zeroed else []
+        nodes += [node for node in notes.nodes() if isinstance(node, Launch) and node.function not in sizers]
         layouts = executable.layouts
         self.parts.append(Part(executable, nodes, executable.slots.copy(), dict(layouts.wanted), dict(layouts.uses)))
-
-
-@contextmanager
-def _noting(driver: Driver, executable: Executable, nodes: list[Node]) -> Iterator[None]:
-    """Note the kernels that are launched inside, those that compute depths excepted."""
-    table, sizers = executable.table, set(executable.rows[executable.sizers, FUNCTION].tolist())
-    original = int(table[WORDS["launch"]])
-
-    def noted(function: int, grid: int, *rest: int) -> int:
-        node = Launch(function, grid, rest[2], executable.slots.copy())
-        if function not in sizers:
-            nodes.append(node)
-        try:
-            driver.launch(node)
-        except DriverError as error:  # machine code called this, and hands the code on
-            return error.code
-        return 0
-
-    called = _LAUNCH(noted)
-    table[WORDS["launch"]] = ctypes.cast(called, ctypes.c_void_p).value or 0
-    try:
-        yield
-    finally:
-        table[WORDS["launch"]] = original
 
 
 class Graph:
@@ -125,7 +90,7 @@ class Graph:
             self._nodes += part.nodes
         self._made = driver.graph(self._nodes)
         self.last = {id(part.executable): (number, part) for number, part in enumerate(parts, 1)}
-        self._draws = [(number, part) for number, part in enumerate(parts, 1) if part.draws]
+        self._draws = [(number, part) for number, part in enumerate(parts, 1) if part.executable.draws]
         self._bytes = max((use.bytes for part in parts for use in part.uses.values()), default=0)
         self._limit = max(part.executable.options.ad_stack_heap_limit for part in parts)
         self._storage = heap.storage
@@ -164,20 +129,25 @@ class Graph:
                 node.words[at] = value
                 self._made.set(number, node)
 
-    def rebind(self, driver: Driver) -> bool:
+    def rebind(self, driver: Driver, commands: Commands) -> bool:
         """Hand the only part's kernels what its program would be handed now; False if others would run."""
         (part,) = self.parts
         executable = part.executable
-        if part.draws:
+        if executable.draws:
             return False  # its nodes are told more before each launch
-        kernels = {number: node.function for number, node in enumerate(self._nodes) if isinstance(node, Launch)}
-        updates = self._updates = self._updates or self._made.updates(kernels)
-        with updates.told(executable.table):
+        updates = self._updates = self._updates or self._updated(commands, executable)
+        with updates.told():
             code = executable.go(0, len(executable.program.tasks))
         if code != OTHER:
             driver.check(code)
         part.slots = executable.slots.copy()
         return not code and updates.is_complete
+
+    def _updated(self, commands: Commands, executable: Executable) -> Updates:
+        """How machine code hands the kernels, all of one program, other words."""
+        nodes = zip(self._made.handles, self._nodes, strict=True)
+        kernels = [(handle, node) for handle, node in nodes if isinstance(node, Launch)]
+        return Updates(commands, self._made.handle, kernels, executable.unimportant)
 
     def resize(self, driver: Driver, number: int) -> None:
         """Compute the depths of a part's adstacks from memory as it is; AdstackStaleBoundError if one has no room."""

@@ -240,6 +240,10 @@ class NativeDriver:
         """
         return [address("cuMemcpyDtoDAsync"), address("cuCtxSetCurrent"), int(self._context), 0]
 
+    def graph_functions(self) -> list[int]:
+        """See `Driver.graph_functions`."""
+        return [address("cuGraphExecKernelNodeSetParams"), address("cuGraphLaunch")]
+
     def launch(self, node: Launch) -> None:
         """See `Driver.launch`."""
         words = np.array([node.words.ctypes.data], np.uint64)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
 
-from .bindings import Handle, address, call, declarations
-from .driver import Launch, Node, Zero
+from .bindings import Handle, call, declarations
+from .driver import Copy, Launch, Node, Zero
 from .driver_error import DriverError
-from .graph_updates import Updates
 
 __all__ = ["NativeGraph"]
 
@@ -30,6 +29,8 @@ class NativeGraph:
         for node in nodes:
             self._nodes.append(_added(graph, context, self._nodes[-1:], node))
         self._executable = call("cuGraphInstantiate", graph, 0)
+        self.handle = int(self._executable)
+        self.handles: Sequence[int] = [int(node) for node in self._nodes]
         # nodes are known by their place in the graph they were made in, so it stays
         weakref.finalize(self, _release, graph, self._executable).atexit = False
 
@@ -38,12 +39,6 @@ class NativeGraph:
         params, words = _kernel(node)
         call("cuGraphExecKernelNodeSetParams", self._executable, self._nodes[number], params)
         del words
-
-    def updates(self, kernels: Mapping[int, int]) -> Updates:
-        """How kernels, functions by the numbers of their nodes, are handed other words by machine code."""
-        nodes = [int(self._nodes[number]) for number in kernels]
-        setter = address("cuGraphExecKernelNodeSetParams")
-        return Updates(setter, int(self._executable), nodes, list(kernels.values()))
 
     def launch(self) -> None:
         """Queue everything."""
@@ -54,6 +49,8 @@ def _added(graph: Handle, context: Handle, before: list[Handle], node: Node) -> 
     """The node of a graph that comes after those before."""
     if isinstance(node, Zero):
         return call("cuGraphAddMemsetNode", graph, before, len(before), _memset(node), context)
+    if isinstance(node, Copy):
+        return call("cuGraphAddMemcpyNode", graph, before, len(before), _memcpy(node), context)
     params, words = _kernel(node)
     added = call("cuGraphAddKernelNode", graph, before, len(before), params)
     del words
@@ -65,6 +62,15 @@ def _memset(node: Zero) -> Handle:
     params = declarations().CUDA_MEMSET_NODE_PARAMS()
     params.dst, params.pitch, params.value = node.address, node.size, 0
     params.elementSize, params.width, params.height = 1, node.size, 1
+    return params
+
+
+def _memcpy(node: Copy) -> Handle:
+    """What the driver is told of bytes to be copied: one row of them, from the device to the device."""
+    params, device = declarations().CUDA_MEMCPY3D(), declarations().CUmemorytype.CU_MEMORYTYPE_DEVICE
+    params.srcMemoryType = params.dstMemoryType = device
+    params.srcDevice, params.dstDevice = node.source, node.target
+    params.WidthInBytes, params.Height, params.Depth = node.size, 1, 1
     return params
 
 

@@ -31,7 +31,8 @@ from adstack.runtime.threads.processes import DeviceLock
 from . import capability
 from .building import adds_floats, build
 from .codegen import UNREADY, emit_module
-from .driver import Driver
+from .command_lists import Commands
+from .driver import Driver, memory_use
 from .driver_error import DriverError, failure
 from .executable import Executable, listing
 from .graphs import Graph, Recording
@@ -70,6 +71,7 @@ class CudaBackend(Served[Executable]):
         self.driver = driver
         self._launches = np.zeros(1, np.int64)
         self._adds: Mapping[str, float] | None = None
+        self.commands = Commands(driver)
         self._lost = False
         self._turn = DeviceLock("CUDA")
         self.leftovers = Leftovers(self._turn.plain)
@@ -90,6 +92,8 @@ class CudaBackend(Served[Executable]):
         with self._turn:
             try:
                 self.driver.enter()
+                if self.commands.open_list is not None:  # something else comes next
+                    self.driver.check(self.commands.finish())
                 yield self.driver
             except DriverError as error:
                 self._lost |= error.is_lost
@@ -98,9 +102,7 @@ class CudaBackend(Served[Executable]):
     def _memory_use(self) -> str:
         """How the device's memory is used, in words: empty if it does not say so any more."""
         with suppress(DriverError):
-            free, own = self.driver.available(), self.heap.size
-            share = f"{free / 2**30:.2f} of {self.driver.device.memory / 2**30:.2f} GiB are free"
-            return f"{share}; adstacks of this process hold {own / 2**30:.2f} GiB, arrays and other processes the rest"
+            return memory_use(self.driver, self.heap.size)
         return ""
 
     def _take(self, size: int) -> int:
@@ -119,7 +121,8 @@ class CudaBackend(Served[Executable]):
             local = driver.device.local_bytes if options.ad_stack_storage == "stack" else None
             waits = not driver.host and can_overlap(driver.device.capability)
             module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
-            executable = build(driver, program, options, module, cached, self.heap, self.leftovers)
+            parts = program, options, module, cached, self.heap, self.leftovers
+            executable = build(driver, self.commands, *parts)
             if executable.outside is not None:
                 self._outside.watch(executable.outside, module.sites, executable)
             return executable
@@ -153,7 +156,7 @@ class CudaBackend(Served[Executable]):
             if recording is None or not recording.is_mine:
                 executable.run(driver, sized=bindings.sized)
             else:
-                with recording.keeping(driver, executable):
+                with recording.keeping(self.commands, executable):
                     executable.run(driver, sized=bindings.sized)
             if executable.reports_now:
                 executable.report(driver)
@@ -225,7 +228,7 @@ class CudaBackend(Served[Executable]):
             return False
         with self._doing("changing a graph") as driver:
             self._fill(part.executable, scalars, bindings)
-            return graph.rebind(driver)
+            return graph.rebind(driver, self.commands)
 
     def last_launch(self, executable: Executable) -> int:
         """See `Serving.last_launch`."""
@@ -257,7 +260,7 @@ class CudaBackend(Served[Executable]):
 
     def sequence(self, calls: Sequence[SequenceCall | None]) -> Sequenced:
         """A sequence of calls."""
-        return Sequenced(calls, Queue(self._doing, self.entry_of))
+        return Sequenced(calls, Queue(self._doing, self.entry_of, self.commands))
 
     def entry_of(self, executable: Executable) -> Entry | None:
         """See `Served.entry_of`."""
@@ -282,8 +285,9 @@ class CudaBackend(Served[Executable]):
             self._settle(finished=False)
 
     def address(self, storage: DeviceArray) -> int:
-        """See `Backend.address`."""
-        return storage.address
+        """See `Backend.address`: others may be told of it, who find everything queued that came before."""
+        with nullcontext() if self.commands.open_list is None else self._doing("queueing kernels"):
+            return storage.address
 
     def synchronize(self) -> None:
         """Wait; a device that has failed has nothing to wait for."""
@@ -391,7 +395,7 @@ class CudaBackend(Served[Executable]):
         """See `Transferring.copy_parts`: machine code queues them all."""
         with self._doing("copying memory of the device") as driver:
             moves = [(s.address + start * s.dtype.size, t.address, n * s.dtype.size) for s, start, t, n in parts if n]
-            words = np.array([*driver.copier(), *(word for move in moves for word in move)], np.int64)
+            words = np.array([*self.commands.copier(), *(word for move in moves for word in move)], np.int64)
             driver.check(launching.entries().copy(words.ctypes.data, len(moves)))
 
     def upload(self, storage: DeviceArray, array: Array) -> None:

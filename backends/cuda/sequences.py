@@ -15,6 +15,7 @@ from adstack.backends.hostcall.run import MOVE
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.runtime.protocol.following import Bound, Move
 
+from .command_lists import CommandList, Commands
 from .driver import Driver
 from .executable import Executable
 from .layout import DeviceArray
@@ -22,6 +23,7 @@ from .layout import DeviceArray
 __all__ = ["Queue"]
 
 _COPYING: Final = "copying memory of the device"
+_QUEUEING: Final = "queueing kernels"
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,12 @@ class Queue:
     Attributes:
         doing: lets one thread use the device, for something that errors tell of.
         entries: makes the entry of a program.
+        commands: what stands between programs and the driver.
     """
 
     doing: Callable[[str], AbstractContextManager[Driver]]
     entries: Callable[[Executable], Entry | None]
+    commands: Commands
 
     def entry(self, executable: Executable) -> Entry | None:
         """See `Device.entry` of `hostcall.sequences`."""
@@ -43,8 +47,8 @@ class Queue:
     def mover(self, moves: Sequence[Move], words: Pairs | None = None) -> Mover:
         """See `Device.mover`: it queues copies."""
         copies = table([_row(move) for move in moves], MOVE)
-        with self.doing(_COPYING) as driver:
-            rows = np.concatenate([np.array(driver.copier(), np.int64), copies.reshape(-1)])
+        with self.doing(_COPYING):
+            rows = np.concatenate([np.array(self.commands.copier(), np.int64), copies.reshape(-1)])
         return Mover(launching.copier(), rows, len(moves), self._failed, moves, words)
 
     def _failed(self, code: int) -> None:
@@ -62,6 +66,15 @@ class Queue:
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """See `Device.prepare`: nothing, as a launch takes all its words with it."""
+
+    def together(self, executables: Sequence[Executable], moves: int) -> CommandList:
+        """See `Device.together`: as CUDA graphs, once it is known what comes."""
+        return CommandList(self.commands, self._do, executables, moves)
+
+    def _do(self, work: Callable[[Driver], int]) -> None:
+        """Do work on the device; raise the error that the code stands for which it gives."""
+        with self.doing(_QUEUEING) as driver:
+            driver.check(work(driver))
 
     def about(self, bound: Bound) -> None:
         """See `Device.about`."""

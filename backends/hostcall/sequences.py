@@ -32,10 +32,34 @@ from .steps import Launch, Mover, Pairs, Part, Steps, memo_of, table
 if TYPE_CHECKING:
     from .tables import Words
 
-__all__ = ["Device", "Sequenced"]
+__all__ = ["AtOnce", "Device", "Sequenced", "Together"]
 
 _PAIR: Final = 16
 """Bytes of an (address, value) pair."""
+
+
+_MOST_SPANS: Final = 8
+"""Of so many beginnings of a sequence, forward and backward, commands are queued together."""
+
+
+class Together(Protocol):
+    """Commands of launches and moves of memory that come in a known order, and may be queued together."""
+
+    def open(self) -> None:
+        """From now on what is launched may wait for what comes next, until somebody else uses the device."""
+
+    def close(self) -> None:
+        """All of it is queued."""
+
+
+class AtOnce:
+    """A `Together` that queues each command by itself, or knows a better way to do so."""
+
+    def open(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing has waited."""
 
 
 class Device(Protocol):
@@ -55,6 +79,9 @@ class Device(Protocol):
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """Machine code is about to launch these executables."""
+
+    def together(self, executables: Sequence[Executable], moves: int) -> Together:
+        """What queues the launches of executables, each listed once for each launch, with so many moves of memory."""
 
     def about(self, bound: Bound) -> None:
         """What is reported from now on is about the launch `bound`."""
@@ -78,6 +105,8 @@ class Sequenced:
         self._steps, self._begins = self._reversing()
         self._restores, self._offsets = self._restoring()
         self._state = (ctypes.c_int64 * len(SEQUENCE))()
+        self._spans: dict[tuple[bool, int, int], Together] = {}
+        self._open: Together | None = None
 
     # ---- tables
 
@@ -137,6 +166,21 @@ class Sequenced:
         self._keep.append(listed)
         return {at: listed.ctypes.data, count: len(rows)}
 
+    # ---- what is queued together
+
+    def _together(self, *, forward: bool, first: int, end: int) -> Together:
+        """What queues the calls from one on to another, or their reverse modes."""
+        span = forward, first, end
+        if span not in self._spans:
+            served = [call for call in self._calls[first:end] if call is not None]
+            if len(self._spans) >= _MOST_SPANS:
+                return AtOnce()
+            moves = sum(len(call.saves) if forward else len(call.beside) + len(call.later) for call in served)
+            launches = [call.forward if forward else call.reverse for call in served]
+            executables = [launch.executable for launch in launches if launch is not None]
+            self._spans[span] = self._device.together(executables, moves)
+        return self._spans[span]
+
     # ---- forward
 
     def begin(self, first: int) -> None:
@@ -151,7 +195,14 @@ class Sequenced:
             "torn": 0,
         }
         self._state[:] = [words[name] for name in SEQUENCE]
+        self._open = self._together(forward=True, first=first, end=self._stop(first))
+        self._open.open()
         GUARD[FOLLOWED] = ctypes.addressof(self._state)
+
+    def _stop(self, first: int) -> int:
+        """Behind the last of the calls from one on that are served without another between them."""
+        stops = (at for at in range(first, len(self._calls)) if self._calls[at] is None)
+        return next(stops, len(self._calls))
 
     def end(self) -> tuple[int, bool]:
         """Serve no more of them: up to which one they came, and whether that one did not come to its end."""
@@ -159,6 +210,9 @@ class Sequenced:
             GUARD[FOLLOWED] = 0
         if self._state[SEQUENCE["thread"]] != threading.get_ident():
             launching.alone(_nothing)  # a call may be under way
+        together, self._open = self._open, None
+        if together is not None:
+            together.close()
         return self._state[SEQUENCE["position"]], bool(self._state[SEQUENCE["torn"]])
 
     def scalars(self, call: int) -> Sequence[Scalar]:
@@ -179,11 +233,16 @@ class Sequenced:
         """See `Sequenced.reverse` of the protocol."""
         self._device.prepare(self._launches.reversing)
         end = self._begins[first]
-        while progress.value < end:
-            limit = self._limited(progress, end)
-            if limit is not None:
-                short(self._reversed(progress) - 1, limit)
-                progress.value += 1
+        together = self._together(forward=False, first=first, end=self._reversed(progress))
+        together.open()
+        try:
+            while progress.value < end:
+                limit = self._limited(progress, end)
+                if limit is not None:
+                    short(self._reversed(progress) - 1, limit)
+                    progress.value += 1
+        finally:
+            together.close()
 
     def _limited(self, progress: ctypes.c_int64, end: int) -> HeapLimit | None:
         """Do steps up to one; what the first of them says that has no room."""

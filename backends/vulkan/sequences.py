@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.hostcall.entry import Entry
+from adstack.backends.hostcall.sequences import AtOnce
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.errors import InternalError
 from adstack.runtime.protocol.following import Bound, Move
@@ -76,6 +77,10 @@ class Recording:
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """See `Device.prepare`: nothing, as a launch is recorded with all its words."""
+
+    def together(self, executables: Sequence[Executable], moves: int) -> AtOnce:
+        """See `Device.together`: everything is recorded in command buffers anyway."""
+        return AtOnce()
 
     def about(self, bound: Bound) -> None:
         """See `Device.about`: nothing, as the words of the last launch tell what a report is about."""

@@ -11,9 +11,9 @@ import pytest
 from cuda.bindings import driver as cuda
 
 from adstack.backends.cuda import adds, bindings, driver_error, native
+from adstack.backends.cuda.command_layout import NODE_PARAMS
 from adstack.backends.cuda.driver_error import DriverError, failure
 from adstack.backends.cuda.emulator import Emulator
-from adstack.backends.cuda.graph_updates import NODE_PARAMS
 from adstack.backends.cuda.native import NativeDriver
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError
 

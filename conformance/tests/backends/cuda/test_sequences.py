@@ -43,7 +43,11 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> Copies:
         if code:
             raise DriverError("cuMemcpyDtoDAsync", code, "refused")
 
+    def counted(_: Emulator, source: int, target: int, size: int) -> None:
+        stand_in.copy(target, source, size, None)  # of a graph
+
     monkeypatch.setattr(Emulator, "copier", copier)
+    monkeypatch.setattr(Emulator, "copy", counted)
     monkeypatch.setattr(Emulator, "check", check)
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
     qd.init(arch=qd.cuda, offline_cache=False)
