@@ -61,7 +61,7 @@ class Processor:
         for threads in {one.options.cpu_max_num_threads for one in executables if one.is_parallel}:
             pool().start(threads)
 
-    def together(self, executables: Sequence[Executable], moves: int) -> AtOnce:
+    def together(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> AtOnce:
         """See `Device.together`: each is done before the next one comes."""
         return AtOnce()
 

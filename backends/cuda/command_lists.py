@@ -39,8 +39,9 @@ OTHER: Final = 1
 """What is given where another kernel comes than the node has: CUDA's code for a value that can't be."""
 _FEWEST: Final = 4
 """Commands that are worth a graph."""
-_FIRST, _LARGEST = 8, 64
-"""Nodes of the first graph of a list, and of a later one: each has twice as many as the one before."""
+_FIRST, _LARGEST = 8, 128
+"""Nodes of a graph: of the first one of a list, where the device may have to wait for the next command, and at most. Each
+graph has twice as many as the one before."""
 _MISSES: Final = 8
 """How often in a row another command may come than was learned, until nothing is learned any more."""
 
@@ -110,12 +111,10 @@ class Commands:
         self.open_list = None
         return self._close()
 
-    def begin(self, record: Array, one: CommandList | None = None) -> int:
-        """Open a list, in place of any other, which is finished; CUDA's first error, or 0."""
-        code = self.finish()
+    def begin(self, record: Array, one: CommandList | None = None) -> None:
+        """Open a list; no other is open."""
         self.open_list = one
         self._open(record.ctypes.data)
-        return code
 
     def is_open(self, record: Array) -> bool:
         """Whether a list is open: every command was the next one."""
@@ -125,8 +124,7 @@ class Commands:
     def noting(self, programs: Iterable[Program], room: int) -> Iterator[_Notes]:
         """Note what is queued inside by such programs: `room` commands at most."""
         notes = _Notes(programs, room)
-        if self.begin(notes.record):
-            self.finish()
+        self.begin(notes.record)
         try:
             yield notes
         finally:
@@ -184,6 +182,7 @@ class CommandList:
         doing: does work while this thread uses the device, and raises the error whose code that gives.
         programs: what is launched, once for each launch.
         others: commands besides those of the programs, at most.
+        paced: whether Python runs between them, so that the device may wait for what comes next.
     """
 
     def __init__(
@@ -192,8 +191,10 @@ class CommandList:
         doing: Callable[[Callable[[Driver], int]], None],
         programs: Sequence[Program],
         others: int,
+        *,
+        paced: bool,
     ) -> None:
-        self._commands, self._doing = commands, doing
+        self._commands, self._doing, self._paced = commands, doing, paced
         self._programs = list({id(one): one for one in programs}.values())
         self._room = sum(len(one.functions) + 1 for one in programs) + others
         self._notes: _Notes | None = None
@@ -209,7 +210,9 @@ class CommandList:
         else:
             self._notes = _Notes(self._programs, self._room)
             record = self._notes.record
-        self._doing(lambda driver: self._commands.begin(record, self))
+        if self._commands.open_list is not None:
+            self._doing(lambda driver: self._commands.finish())
+        self._commands.begin(record, self)
 
     def close(self) -> None:
         """All is queued, and what was noted is learned."""
@@ -218,10 +221,14 @@ class CommandList:
         if self._learned is not None:
             other = mine and not self._commands.is_open(self._learned.record)
             self._judge(self._learned, other=other)
-        if mine:
+        if mine and self._learned is not None and self._learned.is_pending:
             self._doing(lambda driver: self._commands.finish())
+        elif mine:
+            self._commands.finish()
         if notes is not None and mine:
             self._learn(notes)
+        elif notes is not None:
+            self._misses += 1
 
     def _judge(self, learned: _Learned, *, other: bool) -> None:
         """Forget what is known where another command came."""
@@ -238,7 +245,7 @@ class CommandList:
 
         def learn(driver: Driver) -> int:
             try:
-                self._learned = _Learned(driver, notes)
+                self._learned = _Learned(driver, notes, paced=self._paced)
             except DriverError:  # no memory for them: commands are queued one by one, as before
                 self._misses = _MISSES
             return 0
@@ -252,12 +259,13 @@ class _Learned:
     Args:
         driver: makes the graphs.
         notes: what was noted.
+        paced: see `CommandList`.
     """
 
-    def __init__(self, driver: Driver, notes: _Notes) -> None:
+    def __init__(self, driver: Driver, notes: _Notes, *, paced: bool) -> None:
         nodes, self._count = notes.nodes(), notes.count
         self._rows, self._words = notes.rows[: self._count], notes.words
-        self._graphs, begin, size = [], 0, _FIRST
+        self._graphs, begin, size = [], 0, _FIRST if paced else _LARGEST
         while begin < self._count:
             end = min(begin + size, self._count)
             graph = driver.graph(nodes[begin:end])
@@ -272,6 +280,11 @@ class _Learned:
         """The list, of which nothing has come yet."""
         self.record[LIST["next"]] = self.record[LIST["launched"]] = 0
         return self.record
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether some that came have been left to a graph that was not launched."""
+        return bool(self.record[LIST["launched"]] < self.record[LIST["next"]])
 
     @property
     def is_complete(self) -> bool:

@@ -67,9 +67,9 @@ class Queue:
     def prepare(self, executables: Sequence[Executable]) -> None:
         """See `Device.prepare`: nothing, as a launch takes all its words with it."""
 
-    def together(self, executables: Sequence[Executable], moves: int) -> CommandList:
+    def together(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> CommandList:
         """See `Device.together`: as CUDA graphs, once it is known what comes."""
-        return CommandList(self.commands, self._do, executables, moves)
+        return CommandList(self.commands, self._do, executables, moves, paced=paced)
 
     def _do(self, work: Callable[[Driver], int]) -> None:
         """Do work on the device; raise the error that the code stands for which it gives."""

@@ -80,8 +80,10 @@ class Device(Protocol):
     def prepare(self, executables: Sequence[Executable]) -> None:
         """Machine code is about to launch these executables."""
 
-    def together(self, executables: Sequence[Executable], moves: int) -> Together:
-        """What queues the launches of executables, each listed once for each launch, with so many moves of memory."""
+    def together(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> Together:
+        """What queues the launches of executables, each listed once for each launch, with so many moves of memory;
+        `paced` says that Python's code runs between them.
+        """
 
     def about(self, bound: Bound) -> None:
         """What is reported from now on is about the launch `bound`."""
@@ -178,7 +180,7 @@ class Sequenced:
             moves = sum(len(call.saves) if forward else len(call.beside) + len(call.later) for call in served)
             launches = [call.forward if forward else call.reverse for call in served]
             executables = [launch.executable for launch in launches if launch is not None]
-            self._spans[span] = self._device.together(executables, moves)
+            self._spans[span] = self._device.together(executables, moves, paced=forward)
         return self._spans[span]
 
     # ---- forward

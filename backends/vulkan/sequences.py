@@ -78,7 +78,7 @@ class Recording:
     def prepare(self, executables: Sequence[Executable]) -> None:
         """See `Device.prepare`: nothing, as a launch is recorded with all its words."""
 
-    def together(self, executables: Sequence[Executable], moves: int) -> AtOnce:
+    def together(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> AtOnce:
         """See `Device.together`: everything is recorded in command buffers anyway."""
         return AtOnce()
 

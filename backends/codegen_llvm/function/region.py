@@ -5,13 +5,12 @@ Scalar operations are emitted here; ops with effects, memory or regions by what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from adstack.analysis.strides import Strides
 from adstack.ir.opdef import OpDef
-from adstack.ir.ops import SERIAL_LOOPS
 from adstack.ir.scalar_ops import CONST, DIV
 from adstack.ir.structure import Op, Region, Value
 
@@ -55,6 +54,9 @@ class Pending(Protocol):
 
     def settle(self, e: RegionEmitter) -> None:
         """Look at them."""
+
+    def waits_for(self, op: Op) -> bool:
+        """Whether they may still be looked at behind an op, which comes next in their region."""
 
 
 @dataclass
@@ -143,7 +145,7 @@ class RegionEmitter(FunctionWriter):
 
     def op(self, op: Op) -> None:
         """Emit one op: by the handler of its row, or as a scalar operation if that has none."""
-        if self.pending is not None and any(o.opdef in SERIAL_LOOPS or "guarded" in o.attrs for o in _nest(op)):
+        if self.pending is not None and not self.pending.waits_for(op):
             self.settle()
         handler = HANDLERS.get(op.opdef)
         if handler is not None:
@@ -165,14 +167,6 @@ class RegionEmitter(FunctionWriter):
                 self.bind(op.result, quotient)
                 return
         self.bind(op.result, emit(self.w, width, op.opdef, op.result.dtype, types, args))
-
-
-def _nest(op: Op) -> Iterator[Op]:
-    """An op with regions, and all ops in it; nothing of others."""
-    if op.regions:
-        yield op
-        for region in op.regions:
-            yield from region.walk()
 
 
 @handles(CONST)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from adstack.ir.ops import ATOMIC
+from adstack.ir.ops import ATOMIC, CALL, LOAD, SERIAL_LOOPS
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import i64, u1
 
@@ -28,6 +28,8 @@ Access = Callable[[], str | None]
 
 _MOST: Final = 4
 """Accesses that are looked at together: what is to be told of them is in registers until then."""
+_PATIENCE: Final = 8
+"""Other ops that may come between, for the same reason."""
 
 
 def guarded(e: RegionEmitter, op: Op, access: Access, *, by_mask: bool = False) -> str | None:
@@ -38,6 +40,8 @@ def guarded(e: RegionEmitter, op: Op, access: Access, *, by_mask: bool = False) 
     width = max(e.width(index) for index, _ in pairs)
     if width > 1 and (e.mask is not None or by_mask or not (op.opdef is ATOMIC or _is_run(e, op))):
         return _among(e, op, _pending(e).inside(e, op, width), access)
+    if width == 1 and _is_spread(e, op):
+        return _among(e, op, _pending(e).running(e, op), access)
     if _can_go_aside(e, op, width):
         inside = _pending(e).inside(e, op, width)
         return _aside(e, op, f"{type_text(u1, width)} {inside}", access)
@@ -52,6 +56,13 @@ def _is_run(e: RegionEmitter, op: Op) -> bool:
     """Whether lanes access neighbours: like an atomic, lane by lane, that is quicker without a mask."""
     place: Place | None = op.attrs.get("place")
     return place is not None and run_of(e, place, indices_of(op)) is not None
+
+
+def _is_spread(e: RegionEmitter, op: Op) -> bool:
+    """Whether each lane accesses an element of its own, of which the next lane's is no neighbour: by a mask anyway."""
+    place: Place | None = op.attrs.get("place")
+    spread = place is not None and max((e.width(index) for index in indices_of(op)), default=1) > 1
+    return spread and e.lanes > 1 and op.opdef is LOAD and not _is_run(e, op)
 
 
 def _can_go_aside(e: RegionEmitter, op: Op, width: int) -> bool:
@@ -104,6 +115,15 @@ class _Pending:
         self.accesses: list[Op] = []
         self.all_inside = ""
         self._known: dict[tuple[tuple[Value, str], ...], str] = {}
+        self._masks: dict[tuple[tuple[Value, str], ...], str] = {}
+        self._since = 0
+
+    def waits_for(self, op: Op) -> bool:
+        """See `Pending.waits_for`: not for loops, nor for what is guarded inside of regions; nor for much else."""
+        self._since += 1
+        inner = (one for region in op.regions for one in (op, *region.walk()))
+        barred = any(one.opdef in SERIAL_LOOPS or "guarded" in one.attrs for one in inner)
+        return not barred and op.opdef is not CALL and self._since <= _PATIENCE
 
     def inside(self, e: RegionEmitter, op: Op, width: int) -> str:
         """Where an access is inside: a mask of running lanes, or an i1 if its indices, of width 1, are those of all.
@@ -111,6 +131,7 @@ class _Pending:
         One with the indices of an earlier one is outside where that was, which is told.
         """
         pairs = compared(e, op)
+        self._since = 0
         if pairs not in self._known:
             bad = is_out(e, pairs, width)
             if width == e.lanes:
@@ -120,9 +141,15 @@ class _Pending:
                 running = e.mask or e.w.constant(True, u1, e.lanes)
                 mask = e.w.let(f"select i1 {bad}, {e.mask_type} zeroinitializer, {e.mask_type} {running}")
                 self._known[pairs] = e.w.let(f"xor i1 {bad}, true")
+            self._masks[pairs] = mask
             self.accesses.append(op)
             self.all_inside = e.w.let(f"and {e.mask_type} {self.all_inside}, {mask}") if self.all_inside else mask
         return self._known[pairs]
+
+    def running(self, e: RegionEmitter, op: Op) -> str:
+        """The running lanes in which an access is inside, all or none: of indices that all lanes have."""
+        self.inside(e, op, 1)
+        return self._masks[compared(e, op)]
 
     def settle(self, e: RegionEmitter) -> None:
         """Look at all of them, under the same mask: a branch that is hardly ever taken notes the first one outside."""
