@@ -40,8 +40,8 @@ OTHER: Final = 1
 _FEWEST: Final = 4
 """Commands that are worth a graph."""
 _FIRST, _LARGEST = 8, 128
-"""Nodes of a graph: of the first one of a list, where the device may have to wait for the next command, and at most. Each
-graph has twice as many as the one before."""
+"""Nodes of a graph: of the first one of a list, where the device may have to wait for the next command, and at most.
+Each graph has twice as many as the one before."""
 _MISSES: Final = 8
 """How often in a row another command may come than was learned, until nothing is learned any more."""
 

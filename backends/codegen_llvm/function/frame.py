@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from adstack.backends.shared.sites import Site
 from adstack.backends.shared.thread_code import Frame
 from adstack.ir.location import Loc
-from adstack.ir.structure import Op
+from adstack.ir.structure import Op, Value
 
 from ..text.writer import allocation
 
@@ -36,6 +36,7 @@ class TaskFrame(Frame[str, str]):
         read_only: names of the places that no iteration writes to, where the target gains from knowing them.
         in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
         note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
+        starts: values that count up by one from lane to lane -> that of the first lane, as i64.
     """
 
     iteration: str = "0"
@@ -53,6 +54,7 @@ class TaskFrame(Frame[str, str]):
     read_only: frozenset[str] = frozenset()
     in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
     note_bytes: int = 0
+    starts: dict[Value, str] = field(default_factory=dict)
     space: int = 0
 
     def takes(self, size: int) -> bool:

@@ -98,6 +98,8 @@ class Box:
                 at = e.w.let(f"select {e.mask_type} {carry}, {ty} {wrapped}, {ty} {at}")
             value = e.w.let(f"add {ty} {at}, {e.splat(self.low[axis], i64)}")
             e.bind(args[axis], self._narrow(value, args[axis], lanes))
+        if len(args) == 1:
+            e.frame.starts[args[0]] = e.w.let(f"add i64 {self._coordinates_cached(position)[0]}, {self.low[0]}")
 
     def bind_row(self, position: str) -> tuple[Callable[[str], None], str]:
         """Bind the indices of the row that a position is in, but the last; gives what binds that, and the row's end.
@@ -114,7 +116,8 @@ class Box:
         def bind(at: str) -> None:
             ty = type_text(i64, e.lanes)
             numbers = "<" + ", ".join(f"i64 {k}" for k in range(e.lanes)) + ">"
-            base = e.splat(e.w.let(f"add i64 {start}, {at}"), i64)
+            first = e.frame.starts[args[-1]] = e.w.let(f"add i64 {start}, {at}")
+            base = e.splat(first, i64)
             e.bind(args[-1], self._narrow(e.w.let(f"add {ty} {base}, {numbers}"), args[-1], e.lanes))
 
         return bind, e.w.let(f"add i64 {position}, {left}")

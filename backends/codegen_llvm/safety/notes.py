@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adstack.backends.shared.sites import Site, local_site
-from adstack.ir.structure import Op, Place
+from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import DType, i64, u1
 
 from ..function.region import RegionEmitter
@@ -29,7 +29,7 @@ __all__ = ["ENTRY", "MASK_AT", "UNREAD", "note_first", "open_notes", "record_not
 MASK_AT: Final = 16
 """Where the mask of a note stands, in bytes."""
 _MASK_BYTES: Final = 16
-ENTRY: Final = 6
+ENTRY: Final = 7
 """Numbers in a table for each value."""
 _VALUE_BYTES: Final = 8
 """What a value takes at least. It is read as a word, so that a note needs as many bytes behind the last one."""
@@ -69,7 +69,8 @@ class _Note:
 
     The number of lanes, and that of accesses; for each access its site, how many values are told of it, and for each
     value where it stands in the note, how far it is to that of the next lane (bytes), how many bits it has less than
-    64, whether it has a sign, and what it should be below: a number, or where in the note that stands; -1 if neither.
+    64, whether it has a sign, by how much it grows from lane to lane if it stands there once, and what it should be
+    below: a number, or where in the note that stands; -1 if neither.
     """
 
     def __init__(self, e: RegionEmitter, count: int) -> None:
@@ -87,9 +88,17 @@ class _Note:
         values = [*((v, "") for v in e.frame.indices), *bounds_of(e, op)]
         self._table += [number, len(values) + len(limits)]
         for v, extent in values:
-            self._table += [*self._value(e.at(v, e.width(v)), v.dtype, e.width(v)), *self._below(extent)]
+            self._table += [*self._told(v), *self._below(extent)]
         for name in limits:
             self._table += [*self._value(name, i64, 1), *self._below("")]
+
+    def _told(self, v: Value) -> list[int]:
+        """What is told of a value: of one that counts up the first lane, so that no vector is kept for it."""
+        width, start = self.e.width(v), self.e.frame.starts.get(v, "")
+        if width == 1 or not start:
+            return self._value(self.e.at(v, width), v.dtype, width)
+        place, *_ = self._value(start, i64, 1)
+        return [place, 0, 64 - v.dtype.bits, v.dtype.kind == "i", 1]
 
     def _below(self, extent: str) -> tuple[int, int]:
         """What an index should be below: a number, or a place in the note; -1 if it is not that."""
@@ -105,7 +114,7 @@ class _Note:
             ty = f"i{bits}" if width == 1 else f"<{width} x i{bits}>"
             if dtype.is_bool:
                 name = self.e.w.let(f"zext {self.e.mask_type if width > 1 else 'i1'} {name} to {ty}")
-            self._places[key] = [self._end, bits // 8 * (width > 1), 64 - bits, dtype.kind == "i"]
+            self._places[key] = [self._end, bits // 8 * (width > 1), 64 - bits, dtype.kind == "i", 0]
             self._store(ty, name, self._end)
             self._end += max(bits // 8 * width, _VALUE_BYTES)
         return self._places[key]

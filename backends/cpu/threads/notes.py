@@ -18,10 +18,14 @@ define internal i64 @noted(ptr %note, ptr %entry, i64 %lane) {{
   %unused = load i64, ptr %unused.at, align 8
   %signed.at = getelementptr i64, ptr %entry, i64 3
   %signed = load i64, ptr %signed.at, align 8
+  %growth.at = getelementptr i64, ptr %entry, i64 4
+  %growth = load i64, ptr %growth.at, align 8
+  %grown = mul i64 %lane, %growth
   %along = mul i64 %lane, %stride
   %place = add i64 %offset, %along
   %at = getelementptr i8, ptr %note, i64 %place
-  %bits = load i64, ptr %at, align 1
+  %first = load i64, ptr %at, align 1
+  %bits = add i64 %first, %grown
   %high = shl i64 %bits, %unused
   %as.signed = ashr i64 %high, %unused
   %as.unsigned = lshr i64 %high, %unused
@@ -32,9 +36,9 @@ define internal i64 @noted(ptr %note, ptr %entry, i64 %lane) {{
 
 ; whether it is not below what it should be below
 define internal i1 @exceeds(ptr %note, ptr %entry, i64 %lane) {{
-  %limit.at = getelementptr i64, ptr %entry, i64 4
+  %limit.at = getelementptr i64, ptr %entry, i64 5
   %limit = load i64, ptr %limit.at, align 8
-  %place.at = getelementptr i64, ptr %entry, i64 5
+  %place.at = getelementptr i64, ptr %entry, i64 6
   %place = load i64, ptr %place.at, align 8
   %is.noted = icmp sge i64 %place, 0
   %number = call i64 @noted(ptr %note, ptr %entry, i64 %lane)
