@@ -9,8 +9,7 @@ threads that run a task at the same time have the same seat: they count from 0, 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -27,7 +26,7 @@ from adstack.analysis.manager import Analyses
 from adstack.analysis.reductions import read_only_places
 from adstack.analysis.store_sinking import sinkable_stores
 from adstack.backends.shared.sites import Site
-from adstack.ir.ops import RANDOM, SERIAL_LOOPS
+from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.adstacks.layout import Placement
@@ -283,39 +282,18 @@ class _TaskEmitter:
         line = len(e.w.lines) - 1
         following = e.w.let(f"add i64 {position}, {step}")
         all_lanes_run = e.lanes > 1 and not masked
-        meets = e.lanes == 1 and self.target.rejoins and any(op.opdef in SERIAL_LOOPS for op in body.walk())
-        last = following if all_lanes_run else e.w.let(f"sub i64 {position}, {self._lane(e)}") if meets else position
+        last = following if all_lanes_run else position
         e.split(e.w.let(f"icmp {'sle' if all_lanes_run else 'slt'} i64 {last}, {stop}"), inside, after)
         e.enter(inside)
         e.frame.iteration, e.frame.indices = position, tuple(body.args)
-        with self._meeting(e, position, stop) if meets else nullcontext():
-            self._restart_random(e)
-            bind(position)
-            with e.masked(first_lanes(e, position, stop) if masked else None):
-                e.region(body)
+        self._restart_random(e)
+        bind(position)
+        with e.masked(first_lanes(e, position, stop) if masked else None):
+            e.region(body)
         e.w.lines[line] += f" [ {start}, %{before} ], [ {following}, %{e.block} ]"
         e.jump(head)
         e.enter(after)
         return position
-
-    def _lane(self, e: RegionEmitter) -> str:
-        """The thread's number among those that go together, as i64."""
-        return e.w.let(f"zext i32 {self.target.lane(e)} to i64")
-
-    @contextmanager
-    def _meeting(self, e: RegionEmitter, position: str, stop: str) -> Iterator[None]:
-        """Threads that go together meet before each iteration, also those that have none left.
-
-        The loops inside take them different times. Without that the first to be done would go on by itself, and each
-        instruction would be issued for a few threads at a time.
-        """
-        self.target.rejoin(e)
-        run, done = e.label("mine"), e.label("done")
-        e.split(e.w.let(f"icmp slt i64 {position}, {stop}"), run, done)
-        e.enter(run)
-        yield
-        e.jump(done)
-        e.enter(done)
 
     def _restart_random(self, e: RegionEmitter) -> None:
         """Set the counters of random numbers to zero, at the start of an iteration."""

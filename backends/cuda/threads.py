@@ -110,7 +110,6 @@ class Threads(Device):
         super().__init__(debug=debug)
         self.slots, self.float_adds, self.host, self.waits = slots, adds, host, waits
         self.head = _HOST if host else _DEVICE
-        self.rejoins = not host  # since Volta each thread of a warp has a program counter of its own
         if host:
             self.scope = ""
         else:
@@ -166,10 +165,6 @@ class Threads(Device):
     def lane(self, e: FunctionWriter) -> str:
         """Counted from 0."""
         return "0" if self.host else warps.lane(e.w)
-
-    def rejoin(self, e: FunctionWriter) -> None:
-        """By the barrier of a warp."""
-        warps.rejoin(e.w)
 
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """By `red`. Of an `atom` whose result nobody takes the driver does not always make one."""

@@ -34,7 +34,6 @@ class Target:
         shares: whether the threads of a task are kept apart where a plan asks for it, by blocks of rows or by copies.
             `%apart` (i1) says whether they are in a launch; it is read from the word behind the context.
         together: how many threads run side by side and can combine what they add to one element; 0 if none do.
-        rejoins: whether threads that run side by side may drift apart, so that each runs by itself, and can meet again.
         loop_versions: whether innermost loops of one lane have a fast version in front of the full one.
         float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
             whatever is there; 0 where it always does.
@@ -45,7 +44,6 @@ class Target:
     array_bytes: int = 128 * 1024
     space: int = 0
     unoptimised: bool = True
-    rejoins: bool = False
     frames: bool = False
     allocators: Mapping[str, str] = MappingProxyType(
         {
@@ -134,9 +132,6 @@ class Target:
     def lane(self, e: FunctionWriter) -> str:
         """The number of this thread among those that run side by side (i32)."""
         raise NotImplementedError
-
-    def rejoin(self, e: FunctionWriter) -> None:
-        """All threads that run side by side wait for each other, where `rejoins` says that they may drift apart."""
 
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """Emit `atomicrmw` of that word without a result, as one instruction; False if the machine has none."""

@@ -16,7 +16,7 @@ from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.ir.ops import TABLE
 from adstack.ir.types import DType
 
-__all__ = ["WARP", "agree", "lane", "over_first", "peers", "peers_of", "rejoin", "totals"]
+__all__ = ["WARP", "agree", "lane", "over_first", "peers", "peers_of", "totals"]
 
 WARP: Final = 32
 _ALL: Final = "-1"
@@ -70,11 +70,6 @@ def totals(w: Writer, kind: str, dtype: DType, values: Sequence[str]) -> list[st
 def lane(w: Writer) -> str:
     """The number of the thread in its warp."""
     return w.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", "i32", [])
-
-
-def rejoin(w: Writer) -> None:
-    """All threads of the warp that have not ended wait here for each other."""
-    w.effect("llvm.nvvm.bar.warp.sync", [("i32", _ALL)])
 
 
 def agree(w: Writer, words: Sequence[str], condition: str) -> str:
