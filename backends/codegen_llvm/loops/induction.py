@@ -15,31 +15,37 @@ __all__ = ["Induction"]
 
 
 class Induction(AffineInduction):
-    """What induction values are in the first iteration of a loop, and how many iterations there are."""
+    """What induction values are where a loop begins, and how many iterations it has from there on.
 
-    def __init__(self, e: RegionEmitter, op: Op) -> None:
+    Args:
+        e: writes the code in front of the loop.
+        op: the loop.
+        start: its index where it begins: later than in the program if some iterations have been run before.
+    """
+
+    def __init__(self, e: RegionEmitter, op: Op, start: str) -> None:
         (body,) = op.regions
         super().__init__(body)
-        self.e, self.lo = e, op.operands[0]
+        self.e, self.start = e, start
         self._first: dict[Value, str] = {}
 
     def first(self, value: Value) -> str:
-        """What a value is in the first iteration, as an i64."""
+        """What a value is where the loop begins, as an i64."""
         return self._widened(value.dtype, self._at_start(value))
 
     def trip_count(self, hi: Value) -> str:
         """How many iterations the loop has, as an i64; 0 if it does not run."""
         e, dtype = self.e, hi.dtype
         ty = type_text(dtype, 1)
-        some = e.w.let(f"icmp {'slt' if dtype.is_signed else 'ult'} {ty} {e.scalar(self.lo)}, {e.scalar(hi)}")
-        count = e.w.let(f"sub {ty} {e.scalar(hi)}, {e.scalar(self.lo)}")
+        some = e.w.let(f"icmp {'slt' if dtype.is_signed else 'ult'} {ty} {self.start}, {e.scalar(hi)}")
+        count = e.w.let(f"sub {ty} {e.scalar(hi)}, {self.start}")
         wide = count if dtype.bits == 64 else e.w.let(f"zext {ty} {count} to i64")
         return e.w.let(f"select i1 {some}, i64 {wide}, i64 0")
 
     def _at_start(self, value: Value) -> str:
         e = self.e
         if value is self.index:
-            return e.scalar(self.lo)
+            return self.start
         op = self.definition(value)
         if op is None or e.is_constant(value):
             return e.scalar(value)

@@ -1,16 +1,19 @@
 """Loop versioning: a fast version of a loop in front of the full one, which runs what the fast one leaves.
 
-The fast version runs several iterations at once, without the cold paths of math functions and without comparing
-adstacks with their capacity: how many iterations these have room for is computed in front of it. Where a cold path
-should have been taken, it ends with the values from before these iterations, and the full loop goes on from there.
-Threads of a device that run together then have no branches in these iterations, and constants and addresses stay in
-registers, which calls of the cold paths would have cost. Which loops have a fast version is decided in
+The fast version runs several iterations at once, and what is left of them one by one, without the cold paths of math
+functions and without comparing adstacks with their capacity: how many iterations these have room for is computed in
+front of it. Where a cold path should have been taken, it ends with the values from before these iterations, and the
+full loop goes on from there. Threads of a device that run together then have no branches in these iterations, and
+constants and addresses stay in registers, which calls of the cold paths would have cost. Nor do they part: around the
+atomic operations that report an adstack without room, which only the full loop has, NVIDIA's assembler lets threads of
+a warp go on without each other, and they do not meet again. Which loops have a fast version is decided in
 `adstack.analysis.loop_versioning`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from adstack.analysis.loop_versioning import FastLoop, fast_loop
 from adstack.ir.structure import Op, Region, Value
@@ -42,11 +45,15 @@ def run_fast_version(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str
     version = fast_loop(op, e.counted)
     if version is None:
         return list(start)
-    induction = Induction(e, op)
+    induction = Induction(e, op, start[0])
     slots = dict.fromkeys((o.operands[0], o.operands[1]) for o in op.regions[0].walk() if o.opdef in COUNTED_OPS)
     if any(induction.step(index) is None for _, index in slots):
         return list(start)
-    return _FastVersion(e, op, version, induction, list(slots)).loop(start)
+    names = _FastVersion(e, op, version, induction, list(slots)).loop(start)
+    if version.unroll == 1:
+        return names
+    one = replace(version, unroll=1)
+    return _FastVersion(e, op, one, Induction(e, op, names[0]), list(slots)).loop(names)
 
 
 class _FastVersion:
