@@ -29,13 +29,14 @@ from .driver import Launch
 if TYPE_CHECKING:
     from .native import NativeDriver
 
-__all__ = ["LEAST", "float_adds"]
+__all__ = ["LEAST", "adds_pairs", "float_adds"]
 
 ALWAYS: Final[Mapping[str, float]] = MappingProxyType({"f16": 0, "f64": 0})
 """Types for which the manual promises it."""
 LEAST: Final = 2.0**-100
 """Adding so much to an f32 involves no subnormal numbers that matter."""
 _TINY: Final = 2.0**-149
+_PAIRS_SINCE: Final = (9, 0)
 CASES: Final = np.array(
     [
         *([_TINY, _TINY], [0.0, _TINY], [2.0**-126, -_TINY], [1.0, -1.0], [-(2.0**-127), 2.0**-128]),
@@ -69,6 +70,11 @@ _OPERATIONS: Final = (
     "atom.global.add.f32 %old, [%at], %value;",
     "ld.global.f32 %old, [%at];\n    red.global.add.f32 [%at], %value;",
 )
+
+
+def adds_pairs(capability: tuple[int, int]) -> bool:
+    """Whether devices of a compute capability add two f32 to neighbours at once (PTX ISA: `red` of vectors)."""
+    return capability >= _PAIRS_SINCE
 
 
 def float_adds(driver: NativeDriver, cached: ObjectCache | None) -> Mapping[str, float]:

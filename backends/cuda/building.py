@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -22,22 +22,32 @@ from adstack.runtime.adstacks.heap import Heap
 from adstack.runtime.protocol.options import Options
 from adstack.runtime.threads.processes import foreign
 
+from .adds import adds_pairs
 from .adstacks import Layouts
-from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module
+from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module, emit_module
 from .command_lists import Commands
 from .driver import Driver
 from .driver_error import DriverError
 from .executable import Executable, pinned_words
 from .layout import OwnMemory
+from .overlap import can_overlap
 from .toolchain import host_code
 
-__all__ = ["THREADS", "adds_floats", "build"]
+__all__ = ["THREADS", "adds_floats", "build", "emitted"]
 
 Array = npt.NDArray[np.int64]
 THREADS: Final = 256
 """Threads of a block where there are iterations enough for all of the device."""
 _BLOCKS: Final = 2**31 - 1
 """Blocks that a grid may have."""
+
+
+def emitted(driver: Driver, program: Program, options: Options, adds: Mapping[str, float]) -> Module:
+    """The text of a program for a device, or the host that plays one; `adds` is how its memory adds floats."""
+    local = driver.device.local_bytes if options.ad_stack_storage == "stack" else None
+    capability = (0, 0) if driver.host else driver.device.capability
+    able = {"waits": can_overlap(capability), "pairs": adds_pairs(capability)}
+    return emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, **able)
 
 
 def build(

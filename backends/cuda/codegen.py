@@ -119,6 +119,7 @@ def emit_module(
     host: bool,
     local: int | None = None,
     waits: bool = False,
+    pairs: bool = False,
 ) -> Module:
     """Emit a program; see `Threads` for the arguments.
 
@@ -128,6 +129,7 @@ def emit_module(
         adds: of `Threads`.
         host: of `Threads`.
         waits: of `Threads`.
+        pairs: of `Threads`.
         local: adstacks of tasks that push no more than so many bytes in a thread are in the thread's own memory; None
             if all are in the heap.
     """
@@ -139,7 +141,7 @@ def emit_module(
             loc=program.loc if program.loc.line else None,
             do="split the kernel, or put what belongs together into one field",
         )
-    analyses, target = Analyses(), Threads(size, debug=debug, adds=adds, host=host, waits=waits)
+    analyses, target = Analyses(), Threads(size, debug=debug, adds=adds, host=host, waits=waits, pairs=pairs)
     frames = {} if local is None else _frames(program, local)
     emitted = emit_program(
         program, [1] * len(program.tasks), debug=debug, target=target, framed=frames, analyses=analyses

@@ -29,15 +29,14 @@ from adstack.runtime.protocol.options import Options
 from adstack.runtime.threads.processes import DeviceLock
 
 from . import capability
-from .building import adds_floats, build
-from .codegen import UNREADY, emit_module
+from .building import adds_floats, build, emitted
+from .codegen import UNREADY
 from .command_lists import Commands
 from .driver import Driver, memory_use
 from .driver_error import DriverError, failure
 from .executable import Executable, listing
 from .graphs import Graph, Recording
 from .layout import DeviceArray
-from .overlap import can_overlap
 from .sequences import Queue
 
 __all__ = ["CudaBackend", "device_names", "open_device", "probe"]
@@ -118,11 +117,8 @@ class CudaBackend(Served[Executable]):
             self.leftovers.sweep()
             cached = ObjectCache(default_folder()) if options.offline_cache else None
             adds = self._float_adds(driver, cached) if adds_floats(program) else {}
-            local = driver.device.local_bytes if options.ad_stack_storage == "stack" else None
-            waits = not driver.host and can_overlap(driver.device.capability)
-            module = emit_module(program, debug=options.debug, adds=adds, host=driver.host, local=local, waits=waits)
-            parts = program, options, module, cached, self.heap, self.leftovers
-            executable = build(driver, self.commands, *parts)
+            module = emitted(driver, program, options, adds)
+            executable = build(driver, self.commands, program, options, module, cached, self.heap, self.leftovers)
             if executable.outside is not None:
                 self._outside.watch(executable.outside, module.sites, executable)
             return executable

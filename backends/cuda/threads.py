@@ -99,15 +99,24 @@ class Threads(Device):
         adds: float types to which memory adds by itself -> the least magnitude, see `Target.float_adds`.
         host: whether it is the host that plays the device.
         waits: whether a kernel is launched while the one before may still run, see `overlap`.
+        pairs: see `Target.adds_pairs`.
     """
 
     array_bytes = 256 * 1024
     scope = ' syncscope("device")'
 
     def __init__(
-        self, slots: int, *, debug: bool, adds: Mapping[str, float], host: bool = False, waits: bool = False
+        self,
+        slots: int,
+        *,
+        debug: bool,
+        adds: Mapping[str, float],
+        host: bool = False,
+        waits: bool = False,
+        pairs: bool = False,
     ) -> None:
         super().__init__(debug=debug)
+        self.adds_pairs = pairs and "f32" in adds
         self.slots, self.float_adds, self.host, self.waits = slots, adds, host, waits
         self.head = _HOST if host else _DEVICE
         if host:
@@ -179,6 +188,13 @@ class Threads(Device):
             ty, value = "i16", e.w.let(f"bitcast half {value} to i16")
         e.w.do(f'call void asm sideeffect "{code}", "l,{register},~{{memory}}"(ptr addrspace(1) {at}, {ty} {value})')
         return True
+
+    def add_pair(self, e: FunctionWriter, pointer: str, values: Sequence[str]) -> None:
+        """By `red` of a vector, which devices have since compute capability 9.0."""
+        at = e.w.let(f"addrspacecast ptr {pointer} to ptr addrspace(1)")
+        code = "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};"
+        operands = f"ptr addrspace(1) {at}, float {values[0]}, float {values[1]}"
+        e.w.do(f'call void asm sideeffect "{code}", "l,f,f,~{{memory}}"({operands})')
 
 
 def _block(symbol: str, kind: str, dtype: DType) -> str:

@@ -37,6 +37,7 @@ class Target:
         loop_versions: whether innermost loops of one lane have a fast version in front of the full one.
         float_adds: float types to which memory adds by itself -> the least magnitude with which it does so to the bit,
             whatever is there; 0 where it always does.
+        adds_pairs: whether one instruction adds two f32 to neighbours in memory, as it does one.
     """
 
     head: str = ""
@@ -57,6 +58,7 @@ class Target:
     shares: bool = True
     loop_versions: bool = False
     float_adds: Mapping[str, float] = MappingProxyType({})
+    adds_pairs: bool = False
 
     def serial(self, symbol: str) -> str:
         """The head of a serial task's function, up to its attributes."""
@@ -136,6 +138,10 @@ class Target:
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """Emit `atomicrmw` of that word without a result, as one instruction; False if the machine has none."""
         return False
+
+    def add_pair(self, e: FunctionWriter, pointer: str, values: Sequence[str]) -> None:
+        """Add two f32 to memory, atomically each, where `adds_pairs` says so: at a pointer of twice their alignment."""
+        raise NotImplementedError
 
     def print(self, e: FunctionWriter, site: int, words: str, count: int) -> None:
         """Hand over a text: the number of its site, and where its arguments are."""

@@ -23,6 +23,7 @@ from ..text.scalar_ops import emit
 from ..text.writer import Writer, literal, scalar_type, type_text
 from .access import address_kind, address_of, from_memory, memory_type, read, to_memory, write
 from .joined import join, joins
+from .pairs import add_pair, neighbour
 from .records import load_all, record_from, store_all, together
 
 __all__ = ["combine", "identity", "reduced", "update"]
@@ -54,6 +55,10 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
         return
     if joins(e, op):
         join(e, op, _forgetful)
+        return
+    other = neighbour(e, op)
+    if other is not None:
+        add_pair(e, op, other, _forgetful)
         return
     check_bounds(e, op, place, indices)
     record = record_from(e, op, lambda other: _is_alone(e, other)) if _is_alone(e, op) else []

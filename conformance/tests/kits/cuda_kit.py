@@ -76,14 +76,18 @@ def agree_on(source: str | Kernel | Program, cases: Iterable[Case], *, debug: bo
         assert differing(wanted, outcome(launch, memory, scalars), program) == []
 
 
-def device_text(source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS) -> str:
+def device_text(
+    source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS, pairs: bool = False
+) -> str:
     """LLVM text for a device."""
-    return emit_module(planned(source, debug), debug=debug, adds=adds, host=False).text
+    return emit_module(planned(source, debug), debug=debug, adds=adds, host=False, pairs=pairs).text
 
 
-def device_code(source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS) -> str:
+def device_code(
+    source: str | Kernel | Program, *, debug: bool = False, adds: Mapping[str, float] = ADDS, pairs: bool = False
+) -> str:
     """PTX."""
-    return ptx(device_text(source, debug=debug, adds=adds))
+    return ptx(device_text(source, debug=debug, adds=adds, pairs=pairs))
 
 
 @cache

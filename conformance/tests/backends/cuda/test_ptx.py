@@ -41,7 +41,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     def compile_(self, program, options):
         local = (1 << 20) if options.ad_stack_storage == "stack" else None
         try:
-            module = emit_module(program, debug=options.debug, adds=ADDS, host=False, local=local)
+            module = emit_module(program, debug=options.debug, adds=ADDS, host=False, local=local, pairs=True)
         except AdstackError:
             raise
         except Exception as error:
