@@ -65,7 +65,8 @@ def _atomic(e: RegionEmitter, op: Op) -> None:
     if record:
         guarded(e, op, lambda: _updated_records(e, record))
         return
-    old = guarded(e, op, lambda: _updated(e, op, indices, values), by_mask=_is_scattered(e, op, indices))
+    careful = (lambda: _one_by_one(e, op, indices, values)) if _is_scattered(e, op, indices) else None
+    old = guarded(e, op, lambda: _updated(e, op, indices, values), careful)
     if old is not None:
         e.bind(op.result, old)
 
@@ -87,6 +88,11 @@ def _updated(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequenc
     else:
         _either(e, op, exclusive, address, values)
     return e.at(op.result, e.width(op.result)) if op.result.uses else None
+
+
+def _one_by_one(e: RegionEmitter, op: Op, indices: Sequence[Value], values: Sequence[Value]) -> None:
+    """Emit an update of elements anywhere as a loop over the lanes that run: atomic, though it need not be."""
+    _scattered(e, op, address_of(e, op.attrs["place"], indices), values[0], "false")
 
 
 def _is_alone(e: RegionEmitter, op: Op) -> bool:

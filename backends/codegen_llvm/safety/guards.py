@@ -32,24 +32,31 @@ _PATIENCE: Final = 8
 """Other ops that may come between, for the same reason."""
 
 
-def guarded(e: RegionEmitter, op: Op, access: Access, *, by_mask: bool = False) -> str | None:
-    """An access, which gives 0 and does nothing where it is outside; `by_mask` says that a mask costs it nothing."""
+def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = None) -> str | None:
+    """An access, which gives 0 and does nothing where it is outside.
+
+    Args:
+        e: writes it.
+        op: what accesses memory.
+        access: emits it.
+        careful: emits it in little code, however slow, if it is long: for the lanes of a mask, where some are outside.
+    """
     if not is_guarded(e, op):
         return access()
     pairs = compared(e, op)
     width = max(e.width(index) for index, _ in pairs)
-    if width > 1 and (e.mask is not None or by_mask or not (op.opdef is ATOMIC or _is_run(e, op))):
+    if width > 1 and (e.mask is not None or not (op.opdef is ATOMIC or _is_run(e, op))):
         return _among(e, op, _pending(e).inside(e, op, width), access)
     if width == 1 and _is_spread(e, op):
         return _among(e, op, _pending(e).running(e, op), access)
-    if _can_go_aside(e, op, width):
+    if careful is None and _can_go_aside(e, op, width):
         inside = _pending(e).inside(e, op, width)
         return _aside(e, op, f"{type_text(u1, width)} {inside}", access)
     e.settle()
     bad = is_out(e, pairs, width)
     if width == 1:
         return _either(e, op, bad, bad, 1, access, lambda: None)
-    return _either(e, op, e.any(bad), bad, width, access, lambda: _among(e, op, e.flip(bad), access))
+    return _either(e, op, e.any(bad), bad, width, access, lambda: _among(e, op, e.flip(bad), careful or access))
 
 
 def _is_run(e: RegionEmitter, op: Op) -> bool:
