@@ -232,6 +232,9 @@ def last_lane(e: RegionEmitter, value: Value) -> str:
 def _array_alloc(e: RegionEmitter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, ArrayType)
+    if e.team is not None and e.team.has(op.result):
+        e.team.allocate(e, op)
+        return
     count = array.length * e.lanes
     size = count * array.dtype.size
     if e.frame.takes(size):
@@ -246,6 +249,8 @@ def _element(e: RegionEmitter, op: Op) -> Address:
     """An element of a local array: element i of lane t stands at i * lanes + t."""
     array, index = op.operands[:2]
     assert isinstance(array.type, ArrayType)
+    if e.team is not None and e.team.has(array):
+        return Address("one", e.team.pointer(e, array, index))
     ty = memory_type(array.type.dtype)
     base = e.handle(array)
     if not e.is_varying(index):
@@ -263,6 +268,8 @@ def _element(e: RegionEmitter, op: Op) -> Address:
 def _array_load(e: RegionEmitter, op: Op) -> None:
     dtype = op.result.dtype
     check_local_bounds(e, op)
+    if e.team is not None:
+        e.team.wait(e, op)
     _bind_read(e, op, guarded(e, op, lambda: from_memory(e, read(e, _element(e, op), dtype), dtype, e.lanes)))
 
 
