@@ -125,7 +125,8 @@ class Threads(Device):
 
     def team(self, task: Task) -> Team | None:
         """The blocks of threads that iterations are, where a thread block has room for them."""
-        return team_in(task, Room(MOST, SHARED_BYTES, own=self.array_bytes), debug=self.debug)
+        room = Room(MOST, SHARED_BYTES, own=self.array_bytes, coherent=True)
+        return team_in(task, room, debug=self.debug)
 
     def thread_blocks(self, team: Team) -> ThreadBlocks:
         """Thread blocks."""

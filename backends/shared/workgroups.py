@@ -26,12 +26,15 @@ class Room:
         memory: bytes that the arrays which threads share may take.
         least: bytes that an element of such an array takes at least.
         own: bytes that the arrays of one thread may take; None where there is no limit.
+        coherent: whether threads that have waited for each other see what they have written to memory outside of the
+            workgroup's own, too.
     """
 
     threads: int
     memory: int
     least: int = 1
     own: int | None = None
+    coherent: bool = False
 
     def fits(self, task: Task, team: Team) -> bool:
         """Whether there is room for the blocks of a task, whose arrays are as the team says."""
@@ -52,7 +55,7 @@ def team_in(task: Task, room: Room, *, debug: bool) -> Team | None:
     ends_early = debug or any(op.opdef is STACK_ALLOCA for op in task.body.walk())
     if task.kind != "parallel" or ends_early or is_ordered(task):
         return None
-    team = team_of(task.body.ops[-2])
+    team = team_of(task.body.ops[-2], coherent=room.coherent)
     return team if team is not None and room.fits(task, team) else None
 
 

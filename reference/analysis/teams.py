@@ -62,14 +62,20 @@ class Team:
     waits: frozenset[Op]
 
 
-def team_of(loop: Op) -> Team | None:
-    """What the blocks of a `parallel_for` are; None if its iterations are no blocks that can run so."""
+def team_of(loop: Op, *, coherent: bool = False) -> Team | None:
+    """What the blocks of a `parallel_for` are; None if its iterations are no blocks that can run so.
+
+    Args:
+        loop: the `parallel_for`.
+        coherent: whether a thread of the device sees what others of its block have written to places, once all have
+            waited for each other; if not, only what was written to shared arrays.
+    """
     body = loop.regions[0]
     loops = [op for op in body.walk() if "team" in op.attrs and op.opdef is FOR]
     sizes = {op.attrs["team"] for op in loops}
     if len(sizes) != 1:
         return None
-    search = _Search(body, sizes.pop())
+    search = _Search(body, sizes.pop(), coherent=coherent)
     if not search.alike(body) or not all(map(search.is_apart, loops)):
         return None
     own = [op for op in search.arrays if search.is_own(op)]
@@ -83,10 +89,11 @@ class _Search:
     Attributes:
         threads: of a block.
         arrays: what allocates those that the threads have together.
+        coherent: see `team_of`.
     """
 
-    def __init__(self, body: Region, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, body: Region, threads: int, *, coherent: bool) -> None:
+        self.threads, self.coherent = threads, coherent
         self.arrays = [op for op in body.ops if op.opdef is ARRAY_ALLOC]
         self._handles = {op.result: op for op in self.arrays}
         self._writing = [op for op in body.walk() if op.opdef in PLACE_WRITES]
@@ -115,14 +122,15 @@ class _Search:
     def _is_phase(self, op: Op) -> bool:
         """Whether threads may do side by side what they do between two waits.
 
-        What another thread has written to a field before the wait is not to be seen by plain loads: devices promise
-        that only of memory which is declared as coherent.
+        Where places are not coherent, nothing may rely on what another thread has stored to one before the wait.
         """
         inside = list(op.regions[0].walk())
         if integer(op.operands[0]) != 0 or len(op.operands) != 2 or any(o.opdef in _IN_ORDER for o in inside):
             return False
         for access in inside:
             self._index_of[access] = op.regions[0].args[0]
+            if self.coherent:
+                continue
             rivals = self._before if access.opdef is LOAD else [o for o in self._before if o.opdef is STORE]
             if access.opdef in (LOAD, ATOMIC) and self._is_among(access, rivals):
                 return False

@@ -7,6 +7,7 @@ from interpreter_kit import parallel
 
 from adstack.analysis.teams import Team, team_of
 from adstack.errors import IRError
+from adstack.ir.ops import FOR, LOAD
 from adstack.ir.structure import Kernel
 from adstack.ir.text.parser import parse_ir as parse
 from adstack.ir.text.printer import print_ir
@@ -41,12 +42,12 @@ def body(*parts: str) -> str:
     return parallel("\n    ".join(parts), 3, PLACES)
 
 
-def team(source: str) -> Team | None:
+def team(source: str, *, coherent: bool = False) -> Team | None:
     kernel = parse(source)
     assert isinstance(kernel, Kernel)
     verify(kernel)
     (loop,) = [op for op in kernel.body.ops if op.regions]
-    return team_of(loop)
+    return team_of(loop, coherent=coherent)
 
 
 def test_arrays_are_shared_or_each_threads_own() -> None:
@@ -116,6 +117,20 @@ APART = {
 @pytest.mark.parametrize("name", APART)
 def test_what_depends_on_the_order_of_threads_is_no_team(name: str) -> None:
     assert team(body(*APART[name])) is None
+
+
+COHERENT = [name for name in APART if name.startswith("a field that threads have written")]
+
+
+@pytest.mark.parametrize("name", APART)
+def test_where_waits_order_all_memory_fields_may_be_read_that_threads_have_written(name: str) -> None:
+    found = team(body(*APART[name]), coherent=True)
+    if name not in COHERENT:
+        assert found is None
+        return
+    assert found is not None
+    loops = [op for op in found.waits if op.opdef is FOR]
+    assert any(o.opdef is LOAD for op in loops for o in op.regions[0].walk())  # it waits for what it reads
 
 
 def test_updates_of_the_threads_own_elements_are_fine() -> None:

@@ -82,6 +82,31 @@ def test_what_all_threads_of_a_block_add_is_combined_first(tmp_path) -> None:
     agree_on(kernel, [(memory, ())])
 
 
+def test_threads_read_from_fields_what_others_of_their_block_have_written(tmp_path) -> None:
+    x, y = fields()
+
+    def body() -> None:
+        qd.loop_config(block_dim=48)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            first = i - t
+            for step in range(3):
+                qd.simt.block.sync()
+                here = x[first + (t * 5 + 1) % 12]
+                qd.simt.block.sync()
+                x[i] = here + step
+            qd.simt.block.sync()
+            y[i] = x[first + 11 - t % 12]
+
+    kernel = lowered(body)
+    assert threads_of(kernel, host=True) == [48]
+    agree_on(kernel, [(memory_of(x, y), ())])
+    code = device_code(kernel)
+    assert code.count(BARRIER) == 3
+    assert "ld.global.nc" not in code
+    assemble(code, tmp_path)
+
+
 def large() -> Kernel:
     """32 KiB that the program shares, and as much that threads tell each other: more than the 48 KiB of a block."""
     x, y = qd.field(qd.f64, shape=N), qd.field(qd.f64, shape=N)
