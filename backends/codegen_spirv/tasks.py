@@ -127,7 +127,7 @@ class _TaskEmitter:
         self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
         self.analyses = analyses
         self.local_size = 1
-        room = Room(traits.threads if traits.endless else 0, traits.shared, least=_LEAST)
+        room = Room(traits.threads if traits.endless else 0, traits.shared, least=_LEAST, atomics=(32,))
         self.team = team_in(task, room, debug=debug)
         self.m = Module(traits)
         self.m.fast_paths = sum(op.opdef is CALL for op in task.body.walk()) <= _MOST_CALLS

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from adstack.analysis.shared_updates import Update
 from adstack.analysis.teams import Team
 from adstack.backends.shared.workgroups import rows
 from adstack.ir.structure import Op, Value
@@ -20,9 +21,9 @@ from .assembly.module import Module
 from .assembly.opcodes import BUILTIN, Storage
 from .assembly.opcodes import Op as Spv
 
-__all__ = ["TeamCode"]
+__all__ = ["WORKGROUP", "TeamCode"]
 
-_WORKGROUP: Final = 2
+WORKGROUP: Final = 2
 """The scope of a barrier: those that wait, and those that see what was written before."""
 _ORDERS: Final = 0x8 | 0x40 | 0x100
 """What is written to buffers and to the memory of the workgroup before a barrier is seen behind it."""
@@ -38,6 +39,7 @@ class TeamCode:
     def __init__(self, c: Code, team: Team) -> None:
         self.c, self.team = c, team
         self.thread = c.let(Spv.Load, u32, c.m.builtin(BUILTIN["LocalInvocationIndex"], c.m.type(u32)))
+        self._parts = {part for update in team.updates.values() for part in (update.load, update.combining)}
         self._shared = {
             op.result: c.m.variable(Storage.Workgroup, _type(c.m, op, op.attrs["length"])) for op in team.shared
         }
@@ -46,8 +48,16 @@ class TeamCode:
     def wait(self, op: Op) -> None:
         """Have all threads of the workgroup wait for each other, where they must in front of an op."""
         if op in self.team.waits:
-            scope = self.c.m.word(_WORKGROUP)
+            scope = self.c.m.word(WORKGROUP)
             self.c.do(Spv.ControlBarrier, scope, scope, self.c.m.word(_ORDERS))
+
+    def update(self, store: Op) -> Update | None:
+        """The atomic update that a store stands for."""
+        return self.team.updates.get(store)
+
+    def is_part(self, op: Op) -> bool:
+        """Whether an op is part of an atomic update, for which a store stands."""
+        return op in self._parts
 
     def has(self, array: Value) -> bool:
         """Whether an array is one of the team's."""

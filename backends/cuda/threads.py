@@ -125,7 +125,7 @@ class Threads(Device):
 
     def team(self, task: Task) -> Team | None:
         """The blocks of threads that iterations are, where a thread block has room for them."""
-        room = Room(MOST, SHARED_BYTES, own=self.array_bytes, coherent=True)
+        room = Room(MOST, SHARED_BYTES, own=self.array_bytes, coherent=True, atomics=(32, 64))
         return team_in(task, room, debug=self.debug)
 
     def thread_blocks(self, team: Team) -> ThreadBlocks:

@@ -28,6 +28,7 @@ class Room:
         own: bytes that the arrays of one thread may take; None where there is no limit.
         coherent: whether threads that have waited for each other see what they have written to memory outside of the
             workgroup's own, too.
+        atomics: bits of the integers in memory of a workgroup that its threads update atomically.
     """
 
     threads: int
@@ -35,6 +36,7 @@ class Room:
     least: int = 1
     own: int | None = None
     coherent: bool = False
+    atomics: tuple[int, ...] = ()
 
     def fits(self, task: Task, team: Team) -> bool:
         """Whether there is room for the blocks of a task, whose arrays are as the team says."""
@@ -55,7 +57,7 @@ def team_in(task: Task, room: Room, *, debug: bool) -> Team | None:
     ends_early = debug or any(op.opdef is STACK_ALLOCA for op in task.body.walk())
     if task.kind != "parallel" or ends_early or is_ordered(task):
         return None
-    team = team_of(task.body.ops[-2], coherent=room.coherent)
+    team = team_of(task.body.ops[-2], coherent=room.coherent, atomics=room.atomics)
     return team if team is not None and room.fits(task, team) else None
 
 

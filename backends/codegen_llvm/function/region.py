@@ -148,6 +148,8 @@ class RegionEmitter(FunctionWriter):
         """Emit one op: by the handler of its row, or as a scalar operation if that has none."""
         if self.pending is not None and any(o.opdef in SERIAL_LOOPS or "guarded" in o.attrs for o in _nest(op)):
             self.settle()
+        if self.team is not None and self.team.is_part(op):
+            return
         handler = HANDLERS.get(op.opdef)
         if handler is not None:
             handler(self, op)

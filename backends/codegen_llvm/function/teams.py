@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from adstack.analysis.shared_updates import Update
 from adstack.analysis.teams import Team
 from adstack.backends.shared.workgroups import rows
 from adstack.ir.structure import Op, Value
@@ -27,9 +28,11 @@ class ThreadBlocks(Protocol):
 
     Attributes:
         width: how many threads of the machine run a block: at least those that it has.
+        scope: of atomic operations among the threads of a block, as LLVM writes it.
     """
 
     width: int
+    scope: str
 
     def head(self, symbol: str) -> str:
         """The head of the task's function, up to its attributes."""
@@ -72,6 +75,7 @@ class TeamCode:
         blocks.begin(e)
         self.blocks, self._team = blocks, team
         self.thread = blocks.thread(e.w)
+        self._parts = {part for update in team.updates.values() for part in (update.load, update.combining)}
         self._arrays: dict[Value, str] = {}
         self._shared = {op.result for op in team.shared}
         for number, op in enumerate(team.shared):
@@ -84,6 +88,14 @@ class TeamCode:
         """Have all threads of the block wait for each other, where they must in front of an op."""
         if op in self._team.waits:
             self.blocks.wait(e)
+
+    def update(self, store: Op) -> Update | None:
+        """The atomic update that a store stands for."""
+        return self._team.updates.get(store)
+
+    def is_part(self, op: Op) -> bool:
+        """Whether an op is part of an atomic update, for which a store stands."""
+        return op in self._parts
 
     def has(self, array: Value) -> bool:
         """Whether an array is one of the team's."""

@@ -29,6 +29,8 @@ class DeviceBlocks:
         kernel: the head of a kernel, up to its attributes.
     """
 
+    scope = ' syncscope("block")'
+
     def __init__(self, team: Team, kernel: Callable[[str], str]) -> None:
         self.width = -(-team.threads // WARP) * WARP
         self._kernel = kernel

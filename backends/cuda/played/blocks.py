@@ -119,6 +119,8 @@ class HostBlocks:
         team: the blocks of a task.
     """
 
+    scope = ""
+
     def __init__(self, team: Team) -> None:
         self.width = team.threads
         self._barriers = 0

@@ -81,3 +81,30 @@ def mirror() -> Kernel:
 def tangent(kernel: Kernel) -> Kernel:
     """The kernel that computes tangents, too."""
     return forward(kernel, {name: replace(p, name=f"{name}.dual") for name, p in kernel.places.items()})
+
+
+def histogram() -> tuple[Kernel, dict[str, npt.NDArray[Any]]]:
+    """Counts, sums and extremes of values in each block, by atomic updates of shared elements; and memory for it."""
+    x = qd.field(qd.i32, shape=N)
+    counts, most = qd.field(qd.i32, shape=(5, 8)), qd.field(qd.u32, shape=(5, 8))
+
+    def body() -> None:
+        qd.loop_config(block_dim=64)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            table = qd.simt.block.SharedArray(8, qd.i32)
+            large = qd.simt.block.SharedArray(8, qd.u32)
+            if t < 8:
+                table[t] = 10
+            qd.simt.block.sync()
+            table[x[i]] += 1
+            table[7] -= x[i]
+            qd.atomic_max(large[x[i]], qd.cast(i, qd.u32))
+            qd.simt.block.sync()
+            if t < 8:
+                counts[i // 64, t] = table[t]
+                most[i // 64, t] = large[t]
+
+    values = np.random.default_rng(7).integers(0, 8, N).astype(np.int32)
+    memory = {x.place.name: values, counts.place.name: np.zeros((5, 8), np.int32)}
+    return lowered(body), {**memory, most.place.name: np.zeros((5, 8), np.uint32)}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cuda_kit import ADDS, agree_on, assemble, compiled, device_code, planned, played
 from reverse_kit import reversed_kernel
-from teams_kit import N, fields, lowered, memory_of, mirror, scan, tangent
+from teams_kit import N, fields, histogram, lowered, memory_of, mirror, scan, tangent
 
 import adstack as qd
 from adstack.analysis import teams
@@ -80,6 +80,15 @@ def test_what_all_threads_of_a_block_add_is_combined_first(tmp_path) -> None:
     assemble(code, tmp_path)
     memory = {x.place.name: np.arange(N, dtype=np.int32), total.place.name: np.zeros((), np.int32)}
     agree_on(kernel, [(memory, ())])
+
+
+def test_threads_update_integers_that_they_share(tmp_path) -> None:
+    kernel, memory = histogram()
+    assert threads_of(kernel, host=True) == [64]
+    agree_on(kernel, [(memory, ())])
+    code = device_code(kernel)
+    assert re.findall(r"atom\.shared\.(\w+\.\w+)", code) == ["add.u32", "add.u32", "max.u32"]
+    assemble(code, tmp_path)
 
 
 def test_threads_read_from_fields_what_others_of_their_block_have_written(tmp_path) -> None:
