@@ -41,6 +41,7 @@ from .function.heap_table import Words, heap_of, table
 from .function.module import Module
 from .function.region import RegionEmitter
 from .function.target import HOST, Target
+from .function.teams import TeamCode
 from .loops import branches, for_loops, while_loops
 from .loops.iteration_space import Box, Rest, first_lanes
 from .memory import access, atomics, thread_heap
@@ -66,6 +67,7 @@ class Emitted:
         lanes: per task, how many iterations run side by side.
         symbols: per task, its function; a parallel task's count is at symbol + ".count".
         rows: per task with adstacks in the heap, where the table tells about them.
+        widths: per task whose iterations are blocks of threads that run side by side, how many threads run a block.
     """
 
     text: str
@@ -74,6 +76,7 @@ class Emitted:
     lanes: list[int] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
     rows: dict[int, Words] = field(default_factory=dict)
+    widths: dict[str, int] = field(default_factory=dict)
 
 
 def emit_program(
@@ -167,6 +170,7 @@ class _TaskEmitter:
         e = self._open(parallel=True, section=section)
         e.frame.poll, e.frame.seat = self._poll(), "%seat"
         self.target.begin(e)
+        self._team_up(e)
         e.rows = self._rows(e, lanes, parallel=True)
         for op in header:
             e.op(op)
@@ -180,7 +184,7 @@ class _TaskEmitter:
         in_rows = stays_in_rows(self.task.body, lanes, self.analyses)
         if lanes == 1 or not (in_rows or rest is Rest.NONE or (len(box.extent) == 1 and not reductions.apart)):
             rest = Rest.ONE_BY_ONE
-        start, stop, step = self.target.span(e.w, box.total)
+        start, stop, step = (self.target.span if e.team is None else e.team.blocks.span)(e.w, box.total)
         if is_ordered(self.task) and step != "1":  # of several threads, the first one
             first = e.w.let(f"icmp eq i64 {start}, 0")
             stop, step = e.w.let(f"select i1 {first}, i64 {stop}, i64 0"), "1"
@@ -191,7 +195,16 @@ class _TaskEmitter:
             self._iterate(e, start, stop, step, box.bind_one, loop.regions[0])
             reductions.close(e)
         _finish(e)
-        self._close(e, self.target.parallel(self.symbol))
+        head = self.target.parallel if e.team is None else e.team.blocks.head
+        self._close(e, head(self.symbol))
+
+    def _team_up(self, e: RegionEmitter) -> None:
+        """Begin as one of a block's threads, if the machine runs those side by side."""
+        team = self.target.team(self.task)
+        if team is not None:
+            blocks = self.target.thread_blocks(team)
+            e.team = TeamCode(e, team, blocks, self.module, self.symbol)
+            self.out.widths[self.symbol] = blocks.width
 
     def _rows(self, e: RegionEmitter, lanes: int, *, parallel: bool) -> Rows | None:
         """The rows of the adstack heap, or of the frame, that the thread uses; None if there are none."""
@@ -352,7 +365,10 @@ def _finish(e: RegionEmitter) -> None:
     e.enter("finish")
     thread_heap.release(e)
     notes.record_notes(e)
-    e.w.do("ret void")
+    if e.team is None:
+        e.w.do("ret void")
+    else:
+        e.team.blocks.end(e)
 
 
 def _slot(w: Writer, slot: int, ty: str) -> str:

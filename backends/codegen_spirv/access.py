@@ -6,22 +6,35 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from adstack.analysis.shared_updates import Update
 from adstack.ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, SHAPE, STORE
+from adstack.ir.scalar_ops import ADD, AND, MAX, MIN, OR, SUB, XOR
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i32, i64, u32
 
 from .assembly.code import Num
 from .assembly.opcodes import Op as Spv
 from .assembly.opcodes import Storage
-from .checks import check_bounds, check_local_bounds
+from .checks import RELAXED, check_bounds, check_local_bounds
 from .guards import guarded, when_inside
 from .memory import Address
 from .region import RegionEmitter, handles
+from .teams import WORKGROUP
 
 __all__ = ["address_of"]
 
 ZEROED_AT_ONCE: Final = 64
 """Longer local arrays are zeroed by a loop: Mesa takes more than linear time for a constant of so many elements."""
+_ATOMICS: Final = {
+    ADD: (Spv.AtomicIAdd, Spv.AtomicIAdd),
+    SUB: (Spv.AtomicISub, Spv.AtomicISub),
+    AND: (Spv.AtomicAnd, Spv.AtomicAnd),
+    OR: (Spv.AtomicOr, Spv.AtomicOr),
+    XOR: (Spv.AtomicXor, Spv.AtomicXor),
+    MIN: (Spv.AtomicSMin, Spv.AtomicUMin),
+    MAX: (Spv.AtomicSMax, Spv.AtomicUMax),
+}
+"""The instruction for signed and for unsigned integers."""
 
 
 def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Address:
@@ -127,4 +140,17 @@ def _array_load(e: RegionEmitter, op: Op) -> None:
 @handles(ARRAY_STORE)
 def _array_store(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
-    when_inside(e, op, lambda: e.c.do(Spv.Store, _element(e, op), e.get(op.operands[2]).id))
+    update = None if e.team is None else e.team.update(op)
+    when_inside(e, op, lambda: _stored(e, op) if update is None else _updated(e, op, update))
+
+
+def _stored(e: RegionEmitter, op: Op) -> None:
+    e.c.do(Spv.Store, _element(e, op), e.get(op.operands[2]).id)
+
+
+def _updated(e: RegionEmitter, op: Op, update: Update) -> None:
+    """Update an integer that the threads of a workgroup share, which several may do at once."""
+    dtype = op.operands[2].dtype
+    code = _ATOMICS[update.combining.opdef][dtype.kind == "u"]
+    orders = e.m.word(WORKGROUP), e.m.word(RELAXED)
+    e.c.let(code, dtype, _element(e, op), *orders, e.get(update.value).id)

@@ -156,7 +156,8 @@ class RegionEmitter:
 
     def op(self, op: Op) -> None:
         """Emit an op: its emitter is registered with `handles`."""
-        HANDLERS[op.opdef](self, op)
+        if self.team is None or not self.team.is_part(op):
+            HANDLERS[op.opdef](self, op)
 
     def combine(self, kind: str, dtype: DType, a: Num, b: Num) -> Num:
         """Two numbers combined as an atomic of that kind combines them, by the row of its name."""

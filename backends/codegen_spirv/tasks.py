@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.induction import values_in_32_bits
 from adstack.analysis.manager import Analyses
-from adstack.analysis.teams import Team, team_of
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.sites import Site
 from adstack.backends.shared.ways import alone
+from adstack.backends.shared.workgroups import Room, team_in
 from adstack.ir.ops import CALL, PRINT, RANDOM, STACK_ALLOCA
 from adstack.ir.structure import Op, Program, Task
 from adstack.ir.types import DType, i64, u32, u64
@@ -35,12 +35,14 @@ from .gathering import gather
 from .memory import REPORTS, WORDS, Address, buffer_of, memory_of
 from .region import RegionEmitter
 from .rows import Rows
-from .teams import TeamCode, fits
+from .teams import TeamCode
 
 __all__ = ["Emitted", "Shader", "emit_program"]
 
 _MOST_CALLS = 12
 """With more of them, the code of functions is kept short: drivers write it out for every call."""
+_LEAST = 4
+"""Bytes that an element of a workgroup's memory may take, where drivers choose: a u1 as a word."""
 _EMITTERS = (access, atomics, calls, checks, control, pure, random, stacks)
 """Importing them registers what they emit."""
 
@@ -125,7 +127,8 @@ class _TaskEmitter:
         self.out, self.number, self.task, self.section, self.debug = out, number, task, section, debug
         self.analyses = analyses
         self.local_size = 1
-        self.team = self._team(traits)
+        room = Room(traits.threads if traits.endless else 0, traits.shared, least=_LEAST, atomics=(32,))
+        self.team = team_in(task, room, debug=debug)
         self.m = Module(traits)
         self.m.fast_paths = sum(op.opdef is CALL for op in task.body.walk()) <= _MOST_CALLS
         self.c = Code(self.m)
@@ -145,13 +148,6 @@ class _TaskEmitter:
         self.m.add(self.c.function(main, self.m.void, self.m.signature(self.m.void)))
         self.m.entry(main, self.team.threads if self.team else local_size)
         return Shader(self.task, self.m.words, self.local_size, self.m.capabilities, repeats, self.memory.buffers)
-
-    def _team(self, traits: Traits) -> Team | None:
-        """The blocks of threads that iterations are, if threads of the device may run as these."""
-        if self.task.kind != "parallel" or self._ends_early(traits) or is_ordered(self.task):
-            return None
-        team = team_of(self.task.body.ops[-2])
-        return team if team is not None and fits(team, traits) else None
 
     def _repeat(self) -> None:
         """Launch by launch: pushed are the address of the first one's words, how many there are, how far apart."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from adstack.analysis.shared_updates import Update
 from adstack.analysis.teams import Team
+from adstack.backends.shared.workgroups import rows
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import ArrayType, DType, u32, u64
 
@@ -18,22 +20,13 @@ from .assembly.code import Code, Num
 from .assembly.module import Module
 from .assembly.opcodes import BUILTIN, Storage
 from .assembly.opcodes import Op as Spv
-from .assembly.traits import Traits
 
-__all__ = ["TeamCode", "fits"]
+__all__ = ["WORKGROUP", "TeamCode"]
 
-_WORKGROUP: Final = 2
+WORKGROUP: Final = 2
 """The scope of a barrier: those that wait, and those that see what was written before."""
 _ORDERS: Final = 0x8 | 0x40 | 0x100
 """What is written to buffers and to the memory of the workgroup before a barrier is seen behind it."""
-_LEAST: Final = 4
-"""Bytes that an element may take, where drivers choose: a u1 as a word."""
-
-
-def fits(team: Team, traits: Traits) -> bool:
-    """Whether workgroups of a device have so many threads, and so much memory."""
-    needed = sum(max(op.attrs["dtype"].size, _LEAST) * op.attrs["length"] for op in team.shared)
-    return team.threads <= traits.threads and needed <= traits.shared
 
 
 class TeamCode:
@@ -46,14 +39,25 @@ class TeamCode:
     def __init__(self, c: Code, team: Team) -> None:
         self.c, self.team = c, team
         self.thread = c.let(Spv.Load, u32, c.m.builtin(BUILTIN["LocalInvocationIndex"], c.m.type(u32)))
-        self._shared = {op.result: c.m.variable(Storage.Workgroup, _type(c.m, op, 1)) for op in team.shared}
-        self._own = {op.result: c.local(_type(c.m, op, team.threads)) for op in team.own}
+        self._parts = {part for update in team.updates.values() for part in (update.load, update.combining)}
+        self._shared = {
+            op.result: c.m.variable(Storage.Workgroup, _type(c.m, op, op.attrs["length"])) for op in team.shared
+        }
+        self._own = {op.result: c.local(_type(c.m, op, rows(op, team))) for op in team.own}
 
     def wait(self, op: Op) -> None:
         """Have all threads of the workgroup wait for each other, where they must in front of an op."""
         if op in self.team.waits:
-            scope = self.c.m.word(_WORKGROUP)
+            scope = self.c.m.word(WORKGROUP)
             self.c.do(Spv.ControlBarrier, scope, scope, self.c.m.word(_ORDERS))
+
+    def update(self, store: Op) -> Update | None:
+        """The atomic update that a store stands for."""
+        return self.team.updates.get(store)
+
+    def is_part(self, op: Op) -> bool:
+        """Whether an op is part of an atomic update, for which a store stands."""
+        return op in self._parts
 
     def has(self, array: Value) -> bool:
         """Whether an array is one of the team's."""
@@ -68,7 +72,7 @@ class TeamCode:
         if shared:
             first, step, length = self.thread, share, op.attrs["length"]
         else:
-            first, step, length = c.const(0, u32), 1, _rows(op, share)
+            first, step, length = c.const(0, u32), 1, rows(op, self.team)
 
         def iteration(carried: Sequence[Num]) -> list[Num]:
             c.do(Spv.Store, self.pointer(op.result, carried[0] if shared else carried[0] * share), null)
@@ -89,12 +93,6 @@ class TeamCode:
         return c.raw(Spv.AccessChain, c.m.pointer(Storage.Function, element), self._own[array], own.id)
 
 
-def _type(m: Module, op: Op, threads: int) -> int:
+def _type(m: Module, op: Op, length: int) -> int:
     dtype: DType = op.attrs["dtype"]
-    return m.array(dtype, _rows(op, threads))
-
-
-def _rows(op: Op, threads: int) -> int:
-    """How many elements an array has for each of so many threads."""
-    length: int = op.attrs["length"]
-    return length // threads
+    return m.array(dtype, length)

@@ -137,9 +137,9 @@ def _table(driver: Driver, commands: Commands, module: Module, loaded: object) -
     threads = THREADS if driver.device.warp > 1 else 1
     for k, symbol in enumerate(module.symbols):
         row = table[HEAD + ROW * k : HEAD + ROW * (k + 1)]
-        function = driver.function(loaded, symbol)
-        resident[k] = max(1, driver.resident(function, threads)) * driver.device.multiprocessors
-        row[FUNCTION], row[BLOCK] = function, threads
+        function, block = driver.function(loaded, symbol), module.widths.get(symbol, threads)
+        resident[k] = max(1, driver.resident(function, block)) * driver.device.multiprocessors
+        row[FUNCTION], row[BLOCK] = function, block
         row[MOST] = resident[k] if not module.counted[k] or module.gathers[k] else _BLOCKS
     return table, resident
 

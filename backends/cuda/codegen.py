@@ -28,6 +28,7 @@ from adstack.ir.ops import SHAPE
 from adstack.ir.structure import Program, Task
 from adstack.runtime.adstacks.layout import Placement
 
+from .played.blocks import grids
 from .threads import PARAMETER_BYTES, Threads
 
 __all__ = [
@@ -94,6 +95,8 @@ class Module:
         size: of both, in words.
         sites: what may be reported.
         symbols: of the tasks.
+        widths: of those whose iterations are blocks of threads, how many threads run a block: of each task that is not
+            here, a thread runs an iteration.
         text: for the device, or the host that plays it; a task's kernel is named by its symbol.
         launcher: for the host; `run` is its entry.
         counted: per task, whether the launcher knows how many iterations it has.
@@ -105,6 +108,7 @@ class Module:
     size: int
     sites: list[Site]
     symbols: list[str]
+    widths: dict[str, int]
     text: str
     launcher: str
     counted: list[bool]
@@ -147,10 +151,11 @@ def emit_module(
         program, [1] * len(program.tasks), debug=debug, target=target, framed=frames, analyses=analyses
     )
     counted = [task.kind == "parallel" and _is_countable(task, analyses) for task in program.tasks]
-    text = emitted.text + (_grids(emitted) if host else "")
+    text = emitted.text + (grids(emitted.symbols, emitted.widths) if host else "")
     launcher = _launcher(program, emitted, counted, analyses)
     gathers = [not debug and task.kind == "parallel" and _gathers(task) for task in program.tasks]
-    return Module(emitted.context, emitted.rows, size, emitted.sites, emitted.symbols, text, launcher, counted, gathers)
+    parts = (emitted.context, emitted.rows, size, emitted.sites, emitted.symbols, emitted.widths)
+    return Module(*parts, text, launcher, counted, gathers)
 
 
 def _frames(program: Program, most: int) -> dict[int, Placement]:
@@ -173,19 +178,6 @@ def _gathers(task: Task) -> bool:
     return any(op.attrs.get("sums") == "uniform" for op in task.body.ops[-2].regions[0].walk())
 
 
-def _grids(emitted: Emitted) -> str:
-    """`void taskN.grid(ctx, threads)`: the threads of a task, one after another."""
-    return "".join(
-        f'define void @"{symbol}.grid"(ptr %ctx, i64 %threads) {{\nentry:\n'
-        "  store i64 %threads, ptr @adstack.of\n  br label %head\n"
-        "head:\n  %t = phi i64 [ 0, %entry ], [ %next, %one ]\n"
-        "  %more = icmp slt i64 %t, %threads\n  br i1 %more, label %one, label %done\n"
-        f"one:\n  store i64 %t, ptr @adstack.at\n  call void @{symbol}(ptr %ctx)\n"
-        "  %next = add i64 %t, 1\n  br label %head\ndone:\n  ret void\n}\n"
-        for symbol in emitted.symbols
-    )
-
-
 def _launcher(program: Program, emitted: Emitted, counted: list[bool], analyses: Analyses) -> str:
     counts = emit_counts(program, [k for k, wanted in enumerate(counted) if wanted], analyses)
     lines = [
@@ -197,7 +189,8 @@ def _launcher(program: Program, emitted: Emitted, counted: list[bool], analyses:
         "  br label %test0",
     ]
     for k, symbol in enumerate(emitted.symbols):
-        lines += _step(k, symbol if counted[k] else "", parallel=program.tasks[k].kind == "parallel")
+        parallel, blocks = program.tasks[k].kind == "parallel", symbol in emitted.widths
+        lines += _step(k, symbol if counted[k] else "", parallel=parallel, blocks=blocks)
     lines += [f"test{len(emitted.symbols)}:", "  ret i32 0", "}", ""]
     return counts + "\n".join([*lines, *_counter(emitted, counted), *_enter(program, emitted)])
 
@@ -297,9 +290,15 @@ def _counter(emitted: Emitted, counted: list[bool]) -> list[str]:
     return [*lines, "none:", "  ret i64 -1", "}", ""]
 
 
-def _step(k: int, symbol: str, *, parallel: bool) -> list[str]:
-    """Launch a task, if it is among those wanted and has something to do."""
-    row = HEAD + ROW * k
+def _step(k: int, symbol: str, *, parallel: bool, blocks: bool) -> list[str]:
+    """Launch a task, if it is among those wanted and has something to do.
+
+    Args:
+        k: its number.
+        symbol: of the task; "" if only the device knows how many iterations there are.
+        parallel: whether it has iterations.
+        blocks: whether a block of threads runs each of them.
+    """
     lines = [
         f"test{k}:",
         f"  %late{k} = icmp sge i64 {k}, %begin",
@@ -307,28 +306,21 @@ def _step(k: int, symbol: str, *, parallel: bool) -> list[str]:
         f"  %wanted{k} = and i1 %late{k}, %early{k}",
         f"  br i1 %wanted{k}, label %count{k}, label %test{k + 1}",
         f"count{k}:",
-    ]
-    words = (("f", "ptr", FUNCTION), ("block", "i64", BLOCK), ("most", "i64", MOST), ("idle", "i64", IDLE))
-    for name, ty, at in words:
-        lines += [
-            f"  %{name}{k}.at = getelementptr i64, ptr %table, i64 {row + at}",
-            f"  %{name}{k} = load {ty}, ptr %{name}{k}.at, align 8",
-        ]
-    lines += [
+        *_row(k),
         f"  %left{k} = icmp ne i64 %idle{k}, 0",
         f"  br i1 %left{k}, label %test{k + 1}, label %ready{k}",
         f"ready{k}:",
     ]
-    blocks = threads = "1"
+    count = threads = "1"
     if parallel:
-        blocks, threads = f"%most{k}", f"%block{k}"
-        if symbol:
-            blocks, threads = f"%blocks{k}", f"%threads{k}"
-            lines += _shape(k, symbol)
+        count, threads = f"%most{k}", f"%block{k}"
+    if parallel and symbol:
+        count, threads = f"%blocks{k}", f"%block{k}" if blocks else f"%threads{k}"
+        lines += _total(k, symbol) + (_least(f"blocks{k}", f"%total{k}", f"%most{k}") if blocks else _shape(k))
     sizes = f"i32 %grid{k}, i32 1, i32 1, i32 %width{k}, i32 1, i32 1"
     return [
         *lines,
-        f"  %grid{k} = trunc i64 {blocks} to i32",
+        f"  %grid{k} = trunc i64 {count} to i32",
         f"  %width{k} = trunc i64 {threads} to i32",
         f"  %code{k} = call i32 %launch(ptr %f{k}, {sizes}, i32 0, ptr %stream, ptr %params, ptr null)",
         f"  %fine{k} = icmp eq i32 %code{k}, 0",
@@ -338,28 +330,45 @@ def _step(k: int, symbol: str, *, parallel: bool) -> list[str]:
     ]
 
 
-def _shape(k: int, symbol: str) -> list[str]:
-    """How many blocks of how many threads a task wants whose iterations are known; the next task if there are none.
+def _row(k: int) -> list[str]:
+    """Load words of a task's row of the table."""
+    lines = []
+    for name, ty, at in (("f", "ptr", FUNCTION), ("block", "i64", BLOCK), ("most", "i64", MOST), ("idle", "i64", IDLE)):
+        lines += [
+            f"  %{name}{k}.at = getelementptr i64, ptr %table, i64 {HEAD + ROW * k + at}",
+            f"  %{name}{k} = load {ty}, ptr %{name}{k}.at, align 8",
+        ]
+    return lines
 
-    A block has whole warps, and no more than the multiprocessor's share of the iterations.
-    """
 
-    def least(name: str, a: str, b: str) -> list[str]:
-        return [f"  %{name}.less = icmp ult i64 {a}, {b}", f"  %{name} = select i1 %{name}.less, i64 {a}, i64 {b}"]
+def _least(name: str, a: str, b: str) -> list[str]:
+    return [f"  %{name}.less = icmp ult i64 {a}, {b}", f"  %{name} = select i1 %{name}.less, i64 {a}, i64 {b}"]
 
+
+def _total(k: int, symbol: str) -> list[str]:
+    """How many iterations a task has; the next task if there are none."""
     return [
         f'  %total{k} = call i64 @"{symbol}.count"(ptr %ctx)',
         f"  %none{k} = icmp eq i64 %total{k}, 0",
         f"  br i1 %none{k}, label %test{k + 1}, label %launch{k}",
         f"launch{k}:",
+    ]
+
+
+def _shape(k: int) -> list[str]:
+    """How many blocks of how many threads a task wants whose iterations are known.
+
+    A block has whole warps, and no more than the multiprocessor's share of the iterations.
+    """
+    return [
         f"  %before{k} = sub i64 %total{k}, 1",
         f"  %share{k} = udiv i64 %before{k}, %spread",
         f"  %warps{k} = or i64 %share{k}, {_WARP - 1}",
         f"  %whole{k} = add i64 %warps{k}, 1",
-        *least(f"threads{k}", f"%whole{k}", f"%block{k}"),
+        *_least(f"threads{k}", f"%whole{k}", f"%block{k}"),
         f"  %last{k} = udiv i64 %before{k}, %threads{k}",
         f"  %all{k} = add i64 %last{k}, 1",
         f"  %room{k} = mul i64 %most{k}, %block{k}",
         f"  %there{k} = udiv i64 %room{k}, %threads{k}",
-        *least(f"blocks{k}", f"%all{k}", f"%there{k}"),
+        *_least(f"blocks{k}", f"%all{k}", f"%there{k}"),
     ]

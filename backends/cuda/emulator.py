@@ -1,6 +1,7 @@
 """The host playing a CUDA device, to see what kernels and launches mean where there is none: slow, but the same text.
 
-Memory of the device is memory that the program is never shown; threads run one after another, each a block of its own.
+Memory of the device is memory that the program is never shown. Threads run one after another, each a block of its own,
+or, where iterations are blocks of threads that wait for each other, from one barrier to the next (`played/blocks.py`).
 What only the real device can tell, its arithmetic, its memory model, its driver, is not to be seen here.
 """
 
@@ -52,8 +53,8 @@ define i32 @adstack.launch(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, 
   %ctx = load ptr, ptr %params
   %threads = mul i32 %gx, %bx
   %wide = zext i32 %threads to i64
-  call void %f(ptr %ctx, i64 %wide)
-  ret i32 0
+  %code = call i32 %f(ptr %ctx, i64 %wide)
+  ret i32 %code
 }
 """
 
@@ -174,12 +175,15 @@ class Emulator:
 
     def _start(self, graph: int, _: int | None) -> int:
         """What cuGraphLaunch does."""
-        self._graphs[graph].launch()
+        try:
+            self._graphs[graph].launch()
+        except DriverError as error:  # which the driver's function would give as a code
+            return error.code
         return 0
 
     def launch(self, node: Launch) -> None:
         """See `Driver.launch`: it runs all threads of a task."""
-        _GRID(node.function)(node.words.ctypes.data, node.grid * node.block)
+        self.check(_GRID(node.function)(node.words.ctypes.data, node.grid * node.block))
 
     def graph(self, nodes: Sequence[Node]) -> EmulatedGraph:
         """See `Driver.graph`: it does the nodes one after the other."""
@@ -192,7 +196,9 @@ class Emulator:
         self.orders.append((first, then))
 
     def check(self, code: int) -> None:
-        """See `Driver.check`: nothing goes wrong."""
+        """See `Driver.check`: what can go wrong is that threads of a block wait for others that never come."""
+        if code:
+            raise DriverError("launch", code, "the threads of a block have come to different barriers")
 
     def synchronize(self) -> None:
         """Everything has finished."""
@@ -234,7 +240,7 @@ class EmulatedGraph:
 _ADDS: Final[Mapping[str, float]] = MappingProxyType({"f16": 0, "f32": 0, "f64": 0})
 _SETTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _STARTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-_GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+_GRID: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64)
 
 
 def _kept(node: Node) -> Node:

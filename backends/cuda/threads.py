@@ -1,7 +1,8 @@
 """How a task becomes a kernel: one thread per iteration, and where there are fewer threads, each strides on.
 
 Two worlds run the same task text. `Threads` is a CUDA device, with blocks of threads that combine what they have
-gathered. `Threads(host=True)` is the host playing the device, one thread after another, each a block of its own.
+gathered. `Threads(host=True)` is the host playing the device, one thread after another, each a block of its own. Where
+iterations are blocks of threads that run side by side, both run all threads of a block for each.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from adstack.analysis.teams import Team
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
+from adstack.backends.codegen_llvm.function.teams import ThreadBlocks
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
 from adstack.backends.codegen_llvm.text.writer import Writer, type_text
+from adstack.backends.shared.workgroups import Room, team_in
+from adstack.ir.structure import Task
 from adstack.ir.types import DType, f32
 
 from .device_code import warps
+from .device_code.blocks import MOST, SHARED_BYTES, DeviceBlocks
 from .device_code.division import quotient
 from .device_code.warps import WARP, over_first
 from .overlap import WAIT
+from .played.blocks import HOST, HostBlocks
 
 __all__ = ["MOST_THREADS", "PARAMETER_BYTES", "Threads"]
 
@@ -57,21 +64,6 @@ define internal i1 @adstack.first() alwaysinline nounwind {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %first = icmp eq i32 %tid, 0
   ret i1 %first
-}
-"""
-
-_HOST: Final = """@adstack.at = internal global i64 0
-@adstack.of = internal global i64 0
-define internal i64 @adstack.thread() alwaysinline nounwind {
-  %t = load i64, ptr @adstack.at
-  ret i64 %t
-}
-define internal i64 @adstack.threads() alwaysinline nounwind {
-  %n = load i64, ptr @adstack.of
-  ret i64 %n
-}
-define internal i1 @adstack.first() alwaysinline nounwind {
-  ret i1 true
 }
 """
 
@@ -118,7 +110,7 @@ class Threads(Device):
         super().__init__(debug=debug)
         self.adds_pairs = pairs and "f32" in adds
         self.slots, self.float_adds, self.host, self.waits = slots, adds, host, waits
-        self.head = _HOST if host else _DEVICE
+        self.head = HOST if host else _DEVICE
         if host:
             self.scope = ""
         else:
@@ -139,6 +131,15 @@ class Threads(Device):
         if self.waits:
             e.w.do(WAIT)
         super().begin(e)
+
+    def team(self, task: Task) -> Team | None:
+        """The blocks of threads that iterations are, where a thread block has room for them."""
+        room = Room(MOST, SHARED_BYTES, own=self.array_bytes, coherent=True, atomics=(32, 64))
+        return team_in(task, room, debug=self.debug)
+
+    def thread_blocks(self, team: Team) -> ThreadBlocks:
+        """Thread blocks."""
+        return HostBlocks(team) if self.host else DeviceBlocks(team, self.serial)
 
     def gathered(self, e: FunctionWriter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
         """One thread of a block speaks for all."""

@@ -15,6 +15,8 @@ from adstack.backends.shared.compiling import compiled
 from adstack.backends.shared.jit import PLAIN, Library, host_target, linked, made_for
 from adstack.backends.shared.object_cache import ObjectCache
 
+from .played.blocks import COROUTINE
+
 __all__ = ["NEWEST", "Code", "architecture", "host_code", "ptx", "recipe"]
 
 NEWEST: Final = (9, 0)
@@ -50,6 +52,11 @@ def ptx(text: str, target: tuple[str, str] | None = None) -> str:
     return compiled(text, Recipe(device, _PASSES, assembly=True)).decode()
 
 
+def _recipe(text: str) -> Recipe:
+    """How the host's code is made: only LLVM's own pipeline makes code of coroutines."""
+    return Recipe(host_target(), pipeline=1) if COROUTINE in text else Recipe(host_target(), _PASSES)
+
+
 def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None, *, plain: bool = False) -> Code:
     """Machine code of a module for the host, from the cache if it is there.
 
@@ -66,7 +73,7 @@ def host_code(text: str, symbols: Sequence[str], cached: ObjectCache | None, *, 
     key = "" if cached is None else cached.key(text, *made_for(), recipe(), str(plain))
     image = None if cached is None else cached.read(key)
     if image is None:
-        image = compiled(text, Recipe(PLAIN) if plain else Recipe(host_target(), _PASSES))
+        image = compiled(text, Recipe(PLAIN) if plain else _recipe(text))
         if cached is not None:
             cached.write(key, image)
     library = linked(image, symbols)

@@ -8,9 +8,9 @@ elf.py                             object files
 room.py, memory_left.py            whether memory is left for what comes next
 buffers.py, own_size.py, bits.py   memory that the host sees, memory of one launch, scalar arguments as words
 immediate.py, immediate_backend.py launches that are over when they return
-launch_words.py, extents.py        what a launch hands over, and how many iterations its tasks have
+launch_words.py, extents.py, workgroups.py   what a launch hands over, its iterations, which of them are workgroups
 layouts.py                         where the adstacks of a launch's tasks are in the heap
 standing.py, leftovers.py          whose depths of adstacks stand; what is given back once the device is idle
 
-May import: adstack.ir, adstack.errors, the runtime's protocol.
+May import: adstack.analysis, adstack.ir, adstack.errors, the runtime's protocol.
 """

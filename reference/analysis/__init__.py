@@ -5,7 +5,7 @@ facts.py        constants; may an op raise, is it in bounds, which memory does i
 order.py        program order, loops around each op, integers as a base plus a constant; subscripts.py: compared
 ranges.py       what integers may be, as numbers and relative to other values; intervals.py: interval arithmetic
 induction.py    affine induction variables; evolution.py: over parallel loops; strides.py: contiguous; windows.py: near
-uniformity.py   values that are the same in iterations that run side by side; teams.py, waits.py: blocks of threads
+uniformity.py   what is the same in iterations side by side; teams.py, waits.py, shared_updates.py: blocks of threads
 exclusivity.py  atomic updates whose elements no other iteration touches; accumulation.py: how each sum is built
 may_access.py   elements that a launch may access; must_access.py: those that it must; boxes.py: sets of indices
 reductions.py   atomics that threads combine on their own; combined_updates.py: that neighbours combine

@@ -12,7 +12,7 @@ where there is anything whose result depends on the order of threads, `team_of` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ir.ops import (
@@ -36,6 +36,7 @@ from ..ir.scalar_ops import ADD, MUL, SHL
 from ..ir.structure import Op, Place, Region, Value
 from .exclusivity import may_overlap
 from .facts import integer
+from .shared_updates import Update, updates_of
 from .waits import waits
 
 __all__ = ["Team", "team_of"]
@@ -54,27 +55,40 @@ class Team:
         own: the arrays that have elements for each thread, which no other touches: those whose numbers are the
             thread's, modulo `threads`.
         waits: the loops over threads, allocations and loads in front of which all threads wait for each other.
+        updates: the stores to shared arrays that are updates of elements which others update, too: a load, an operation
+            and the store must be one atomic instruction.
     """
 
     threads: int
     shared: tuple[Op, ...]
     own: tuple[Op, ...]
     waits: frozenset[Op]
+    updates: Mapping[Op, Update]
 
 
-def team_of(loop: Op) -> Team | None:
-    """What the blocks of a `parallel_for` are; None if its iterations are no blocks that can run so."""
+def team_of(loop: Op, *, coherent: bool = False, atomics: Collection[int] = ()) -> Team | None:
+    """What the blocks of a `parallel_for` are; None if its iterations are no blocks that can run so.
+
+    Args:
+        loop: the `parallel_for`.
+        coherent: whether a thread of the device sees what others of its block have written to places, once all have
+            waited for each other; if not, only what was written to shared arrays.
+        atomics: bits of the integers of shared arrays that threads of the device update atomically.
+    """
     body = loop.regions[0]
     loops = [op for op in body.walk() if "team" in op.attrs and op.opdef is FOR]
     sizes = {op.attrs["team"] for op in loops}
     if len(sizes) != 1:
         return None
-    search = _Search(body, sizes.pop())
+    search = _Search(body, sizes.pop(), coherent=coherent)
     if not search.alike(body) or not all(map(search.is_apart, loops)):
         return None
     own = [op for op in search.arrays if search.is_own(op)]
     shared = [op for op in search.arrays if op not in own]
-    return Team(search.threads, tuple(shared), tuple(own), waits(body, {op.result for op in shared}))
+    updates = search.updates(shared, loops, atomics)
+    if updates is None:
+        return None
+    return Team(search.threads, tuple(shared), tuple(own), waits(body, {op.result for op in shared}), updates)
 
 
 class _Search:
@@ -83,10 +97,11 @@ class _Search:
     Attributes:
         threads: of a block.
         arrays: what allocates those that the threads have together.
+        coherent: see `team_of`.
     """
 
-    def __init__(self, body: Region, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, body: Region, threads: int, *, coherent: bool) -> None:
+        self.threads, self.coherent = threads, coherent
         self.arrays = [op for op in body.ops if op.opdef is ARRAY_ALLOC]
         self._handles = {op.result: op for op in self.arrays}
         self._writing = [op for op in body.walk() if op.opdef in PLACE_WRITES]
@@ -115,14 +130,15 @@ class _Search:
     def _is_phase(self, op: Op) -> bool:
         """Whether threads may do side by side what they do between two waits.
 
-        What another thread has written to a field before the wait is not to be seen by plain loads: devices promise
-        that only of memory which is declared as coherent.
+        Where places are not coherent, nothing may rely on what another thread has stored to one before the wait.
         """
         inside = list(op.regions[0].walk())
         if integer(op.operands[0]) != 0 or len(op.operands) != 2 or any(o.opdef in _IN_ORDER for o in inside):
             return False
         for access in inside:
             self._index_of[access] = op.regions[0].args[0]
+            if self.coherent:
+                continue
             rivals = self._before if access.opdef is LOAD else [o for o in self._before if o.opdef is STORE]
             if access.opdef in (LOAD, ATOMIC) and self._is_among(access, rivals):
                 return False
@@ -140,11 +156,20 @@ class _Search:
                 return False
             if op.opdef is ATOMIC and op.attrs.get("sums") == "own":
                 return False
-            if op.opdef is ARRAY_STORE and op.operands[0] in self._handles:
-                updated = self._handles[op.operands[0]].attrs["team"] == "updated"
-                if updated and op.operands[1] is not self._index_of[op]:
-                    return False
         return True
+
+    def updates(self, shared: Sequence[Op], loops: Sequence[Op], atomics: Collection[int]) -> dict[Op, Update] | None:
+        """The stores that must be part of atomic updates; None if some may have to be of which that can't be made."""
+        found: dict[Op, Update] = {}
+        for array in shared:
+            stores = [op for op in _accesses(array) if op.opdef is ARRAY_STORE]
+            if array.attrs["team"] != "updated" or all(op.operands[1] is self._index_of[op] for op in stores):
+                continue
+            updates = updates_of(array.result, loops, atomics)
+            if updates is None:
+                return None
+            found |= updates
+        return found
 
     def is_own(self, array: Op) -> bool:
         """Whether each thread touches elements of its own alone."""

@@ -129,7 +129,9 @@ _PROGRAMS_ON_GPUS: Final = (
     "Without it the mean is 0.26."
 )
 _CHECKPOINTED: Final = "Near to 1, from 0.8 to 1.2: calls and gradients one by one, of which Python notes each."
-_TAPES_OF_CUDA: Final = "By little: its 202 kernels are nodes of graphs; what is left is Python's code that opens and closes a tape, 0.2 ms."
+_TAPES_OF_CUDA: Final = (
+    "By little: its 202 kernels are nodes of graphs; the rest is Python that opens and closes a tape, 0.2 ms."
+)
 _NO_RECORD: Final = "No machine with records has had what it takes: asv's family dispatch on vulkan, and torch."
 _OF_HOST: Final = (
     "The host's part of a launch in a tape is 1.5 times that of a bare launch: it also notes what is kept."

@@ -20,6 +20,7 @@ from .address import Address
 from .adstack_state import CountedStack, MachineStack, Rows
 from .module import Module
 from .target import HOST, Target
+from .teams import TeamCode
 from .values import FunctionWriter
 
 __all__ = ["HANDLERS", "FastPath", "RegionEmitter", "handles"]
@@ -89,6 +90,7 @@ class RegionEmitter(FunctionWriter):
         counted: the adstacks made so far whose count the program holds.
         stack_groups: the allocations of counted adstacks -> those of their group.
         rows: where the counted adstacks of the heap begin; None if there are none.
+        team: of a task whose iterations are blocks of threads that run side by side.
         current: the region being emitted.
         strides: how values of a parallel loop grow from one iteration to the next; None in serial code.
         missing: what is loaded for lanes that do not run.
@@ -114,6 +116,7 @@ class RegionEmitter(FunctionWriter):
         self.stacks: dict[Value, MachineStack] = {}
         self.stack_groups: dict[Value, tuple[Op, ...]] = {}
         self.rows: Rows | None = None
+        self.team: TeamCode | None = None
         self.current: Region | None = None
         self.counted: dict[Value, CountedStack] = {}
         self.fast_path: FastPath | None = None
@@ -147,6 +150,8 @@ class RegionEmitter(FunctionWriter):
         """Emit one op: by the handler of its row, or as a scalar operation if that has none."""
         if self.pending is not None and not self.pending.waits_for(op):
             self.settle()
+        if self.team is not None and self.team.is_part(op):
+            return
         handler = HANDLERS.get(op.opdef)
         if handler is not None:
             handler(self, op)

@@ -7,11 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from adstack.ir.structure import Op
+    from adstack.analysis.teams import Team
+    from adstack.ir.structure import Op, Task
     from adstack.ir.types import DType
 
     from ..text.writer import Writer
     from .heap_table import Words
+    from .teams import ThreadBlocks
     from .values import FunctionWriter
 
 __all__ = ["HOST", "Target"]
@@ -71,6 +73,14 @@ class Target:
     def span(self, w: Writer, total: Callable[[], str]) -> tuple[str, str, str]:
         """Which iterations a thread runs, one by one: the first, where they end, the step. `total` counts all."""
         return "%begin", "%end", "1"
+
+    def team(self, task: Task) -> Team | None:
+        """The blocks of threads that the iterations of a task are, if the machine runs their threads side by side."""
+        return None
+
+    def thread_blocks(self, team: Team) -> ThreadBlocks:
+        """How the machine runs the blocks of threads of a task that has some."""
+        raise NotImplementedError
 
     def begin(self, e: FunctionWriter) -> None:
         """Emit what comes first in a task."""

@@ -8,6 +8,7 @@ from adstack.ir.structure import Op, Value
 
 from ..function.phis import Phis
 from ..function.region import RegionEmitter, handles
+from ..function.teams import TeamCode
 from ..text.writer import type_text
 from .safepoints import count_down, poll, polling_interval, start_countdown
 from .scalar_promotion import promote, write_back
@@ -18,6 +19,9 @@ __all__: list[str] = []
 
 @handles(FOR)
 def _for(e: RegionEmitter, op: Op) -> None:
+    if e.team is not None and "team" in op.attrs:
+        _threads(e, op, e.team)
+        return
     promoted, interval = promote(e, op), polling_interval(e, op)
     if e.is_varying(op.operands[0]) or e.is_varying(op.operands[1]):
         if distances(op):
@@ -29,6 +33,21 @@ def _for(e: RegionEmitter, op: Op) -> None:
     else:
         _uniform_for(e, op)
     write_back(e, op, promoted)
+
+
+def _threads(e: RegionEmitter, op: Op, team: TeamCode) -> None:
+    """What each thread of a block does, of those that the block has."""
+    (body,) = op.regions
+    (index,) = body.args
+    inside, after = e.label("thread"), e.label("threads")
+    team.wait(e, op)
+    number = team.thread if index.dtype.bits == 64 else e.w.let(f"trunc i64 {team.thread} to {e.form(index)}")
+    e.bind(index, number)
+    e.split(_below(e, index, number, op.operands[1]), inside, after)
+    e.enter(inside)
+    e.region(body)
+    e.jump(after)
+    e.enter(after)
 
 
 def _uniform_for(e: RegionEmitter, op: Op) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adstack.analysis.shared_updates import Update
 from adstack.ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, SHAPE, STORE
+from adstack.ir.scalar_ops import MAX, MIN
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
@@ -232,6 +234,9 @@ def last_lane(e: RegionEmitter, value: Value) -> str:
 def _array_alloc(e: RegionEmitter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, ArrayType)
+    if e.team is not None and e.team.has(op.result):
+        e.team.allocate(e, op)
+        return
     count = array.length * e.lanes
     size = count * array.dtype.size
     if e.frame.takes(size):
@@ -246,6 +251,8 @@ def _element(e: RegionEmitter, op: Op) -> Address:
     """An element of a local array: element i of lane t stands at i * lanes + t."""
     array, index = op.operands[:2]
     assert isinstance(array.type, ArrayType)
+    if e.team is not None and e.team.has(array):
+        return Address("one", e.team.pointer(e, array, index))
     ty = memory_type(array.type.dtype)
     base = e.handle(array)
     if not e.is_varying(index):
@@ -263,15 +270,27 @@ def _element(e: RegionEmitter, op: Op) -> Address:
 def _array_load(e: RegionEmitter, op: Op) -> None:
     dtype = op.result.dtype
     check_local_bounds(e, op)
+    if e.team is not None:
+        e.team.wait(e, op)
     _bind_read(e, op, guarded(e, op, lambda: from_memory(e, read(e, _element(e, op), dtype), dtype, e.lanes)))
 
 
 @handles(ARRAY_STORE)
 def _array_store(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
-    guarded(e, op, lambda: _array_stored(e, op))
+    update = None if e.team is None else e.team.update(op)
+    guarded(e, op, lambda: _array_stored(e, op) if update is None else _array_updated(e, op, update))
 
 
 def _array_stored(e: RegionEmitter, op: Op) -> None:
     value = op.operands[2]
     write(e, _element(e, op), value.dtype, to_memory(e, e.vector(value), value.dtype, e.lanes))
+
+
+def _array_updated(e: RegionEmitter, op: Op, update: Update) -> None:
+    """Update an integer that the threads of a block share, which several may do at once."""
+    assert e.team is not None
+    dtype, name = op.operands[2].dtype, update.combining.opdef.name
+    word = f"u{name}" if update.combining.opdef in (MIN, MAX) and not dtype.is_signed else name
+    ty, pointer, value = scalar_type(dtype), _element(e, op).name, e.scalar(update.value)
+    e.w.let(f"atomicrmw {word} ptr {pointer}, {ty} {value}{e.team.blocks.scope} monotonic, align {dtype.size}")

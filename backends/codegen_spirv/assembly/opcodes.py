@@ -104,6 +104,7 @@ class Op(IntEnum):
     AtomicExchange = 229
     AtomicCompareExchange = 230
     AtomicIAdd = 234
+    AtomicISub = 235
     AtomicSMin = 236
     AtomicUMin = 237
     AtomicSMax = 238

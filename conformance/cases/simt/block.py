@@ -121,6 +121,51 @@ def threads_count_atomically(qd):
     )
 
 
+@case(rules=["simt.shared", "simt.race"], params={"dtype": ["i32", "u32", "i64"]})
+def threads_update_what_they_share(qd, dtype):
+    """Counts, differences, extremes and bits of a block; the elements that threads set before are updated by others."""
+    n, threads, to = 70, 32, getattr(qd, dtype)
+    x, out = qd.field(to, shape=n), qd.field(to, shape=(3, 6, 4))
+
+    @qd.kernel
+    def k():
+        qd.loop_config(block_dim=threads)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            table = qd.simt.block.SharedArray((6, 4), to)
+            if t < 4:
+                table[1, t] = 100
+                table[4, t] = 15
+            qd.simt.block.sync()
+            column = i % 4
+            table[0, column] += x[i]
+            table[1, 3 - column] -= x[i]
+            qd.atomic_max(table[2, column], x[i])
+            qd.atomic_or(table[3, column], x[i])
+            qd.atomic_and(table[4, column], x[i] | 2)
+            for bit in range(2):
+                table[5, t // 8] ^= x[i] >> bit
+            qd.simt.block.sync()
+            if t < 4:
+                for row in range(6):
+                    out[i // threads, row, t] = table[row, t]
+
+    values = [(5 * i) % 11 + 1 for i in range(n)]
+    tables = []
+    for first in range(0, n, threads):
+        table = [[0] * 4, [100] * 4, [0] * 4, [0] * 4, [15] * 4, [0] * 4]
+        for t, value in enumerate(values[first : first + threads]):
+            column = (first + t) % 4
+            table[0][column] += value
+            table[1][3 - column] -= value
+            table[2][column] = max(table[2][column], value)
+            table[3][column] |= value
+            table[4][column] &= value | 2
+            table[5][t // 8] ^= value ^ (value >> 1)
+        tables.append(table)
+    return Run(k, given={x: values}, expect={out: tables})
+
+
 @case(rules=["simt.sync"])
 def what_a_thread_keeps_is_its_own(qd):
     """Numbers, vectors, and a list that is indexed at run time, from before a wait in a loop to after it."""

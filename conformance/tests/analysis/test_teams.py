@@ -7,6 +7,7 @@ from interpreter_kit import parallel
 
 from adstack.analysis.teams import Team, team_of
 from adstack.errors import IRError
+from adstack.ir.ops import FOR, LOAD
 from adstack.ir.structure import Kernel
 from adstack.ir.text.parser import parse_ir as parse
 from adstack.ir.text.printer import print_ir
@@ -41,12 +42,12 @@ def body(*parts: str) -> str:
     return parallel("\n    ".join(parts), 3, PLACES)
 
 
-def team(source: str) -> Team | None:
+def team(source: str, *, coherent: bool = False, atomics: tuple[int, ...] = ()) -> Team | None:
     kernel = parse(source)
     assert isinstance(kernel, Kernel)
     verify(kernel)
     (loop,) = [op for op in kernel.body.ops if op.regions]
-    return team_of(loop)
+    return team_of(loop, coherent=coherent, atomics=atomics)
 
 
 def test_arrays_are_shared_or_each_threads_own() -> None:
@@ -118,10 +119,75 @@ def test_what_depends_on_the_order_of_threads_is_no_team(name: str) -> None:
     assert team(body(*APART[name])) is None
 
 
+COHERENT = [name for name in APART if name.startswith("a field that threads have written")]
+
+
+@pytest.mark.parametrize("name", APART)
+def test_where_waits_order_all_memory_fields_may_be_read_that_threads_have_written(name: str) -> None:
+    found = team(body(*APART[name]), coherent=True)
+    if name not in COHERENT:
+        assert found is None
+        return
+    assert found is not None
+    loops = [op for op in found.waits if op.opdef is FOR]
+    assert any(o.opdef is LOAD for op in loops for o in op.regions[0].walk())  # it waits for what it reads
+
+
 def test_updates_of_the_threads_own_elements_are_fine() -> None:
     updated = ARRAYS.replace("team shared : array<i32, 4>", "team updated : array<i32, 4>")
     add = phase("%o = array.load %tile, %t3 : i32", "%more = add %o, %t3 : i32", "array.store %tile, %t3, %more")
     assert team(body(HEAD, updated, FILL, add, MIRROR)) is not None
+
+
+UPDATED = ARRAYS.replace("team shared : array<i32, 4>", "team updated : array<i32, 4>")
+ANYWHERE = ("%m = sub %three, %t3 : i32", "%o = array.load %tile, %m : i32")
+ADDED = (*ANYWHERE, "%more = add %o, %t3 : i32", "array.store %tile, %m, %more")
+UPDATES = {
+    "added": (True, ADDED),
+    "taken from it": (True, (*ANYWHERE, "%more = sub %o, %t3 : i32", "array.store %tile, %m, %more")),
+    "its own, too": (
+        True,
+        (*ADDED, "%p = array.load %tile, %t3 : i32", "%q = max %t3, %p : i32", "array.store %tile, %t3, %q"),
+    ),
+    "it is taken from another": (False, (*ANYWHERE, "%more = sub %t3, %o : i32", "array.store %tile, %m, %more")),
+    "multiplied": (False, (*ANYWHERE, "%more = mul %o, %t3 : i32", "array.store %tile, %m, %more")),
+    "twice the old one": (False, (*ANYWHERE, "%more = add %o, %o : i32", "array.store %tile, %m, %more")),
+    "the old one is wanted": (False, (*ADDED, "store @y[%m], %o")),
+    "the new one is wanted": (False, (*ADDED, "store @y[%m], %more")),
+    "of another element": (
+        False,
+        (*ANYWHERE, "%more = add %o, %t3 : i32", "array.store %tile, %t3, %more", "array.store %tile, %m, %zero"),
+    ),
+    "looked at meanwhile": (
+        False,
+        (
+            *ANYWHERE,
+            "%p = array.load %tile, %t3 : i32",
+            "%more = add %o, %t3 : i32",
+            "array.store %tile, %m, %more",
+            "store @y[%m], %p",
+        ),
+    ),
+    "exchanged": (False, (*ANYWHERE, "array.store %tile, %m, %t3", "store @y[%m], %o")),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_of_elements_that_others_update_are_found_again(name: str) -> None:
+    fine, lines = UPDATES[name]
+    source = body(HEAD, UPDATED, FILL, phase(*lines), MIRROR)
+    found = team(source, atomics=(32,))
+    assert (found is not None) == fine
+    assert team(source) is None
+    assert team(source, atomics=(64,)) is None
+    if found is not None:
+        assert all(update.load in store.operands[0].uses for store, update in found.updates.items())
+        assert len(found.updates) == sum(line.startswith("array.store") for line in lines)
+
+
+def test_where_others_update_an_array_stores_of_own_elements_must_be_updates_or_all_of_a_phase() -> None:
+    own = phase("%o = array.load %tile, %t3 : i32", "%p = mul %o, %t3 : i32", "array.store %tile, %t3, %p")
+    assert team(body(HEAD, UPDATED, FILL, phase(*ADDED), own.replace("%t3", "%t4"), MIRROR), atomics=(32,)) is None
 
 
 def test_marks_are_part_of_the_text() -> None:

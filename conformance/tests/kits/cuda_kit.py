@@ -38,15 +38,22 @@ def planned(source: str | Kernel | Program, debug: bool = False) -> Program:
     return program
 
 
-@cache
-def backend() -> CudaBackend:
-    """The host, playing a device."""
+def played() -> CudaBackend:
+    """The host, playing a device that nobody has used."""
     return CudaBackend(Capabilities("cuda", "emulated", "the host", addressed=True, sums=SUMS), Emulator())
 
 
-def compiled(source: str | Kernel | Program, *, debug: bool = False) -> Callable[..., Sequence[Any]]:
+@cache
+def backend() -> CudaBackend:
+    """The host, playing a device that all tests of the process use."""
+    return played()
+
+
+def compiled(
+    source: str | Kernel | Program, *, debug: bool = False, device: CudaBackend | None = None
+) -> Callable[..., Sequence[Any]]:
     """A function of buffers and scalars that launches the program, and leaves in the buffers what the device has."""
-    device = backend()
+    device = device or backend()
     executable = device.compile(planned(source, debug), Options(debug=debug, offline_cache=False))
 
     def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:

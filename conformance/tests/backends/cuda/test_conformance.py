@@ -15,7 +15,7 @@ TOPICS = {
     "adstacks": ("adstack-machine/*", "heap/*", "safety/*"),
     "threads": ("parallel/*", "threads/*", "memory/*:f32*", "memory/*:i32*", "memory/*:u8*"),
     "programs": ("programs/*", "gradients/*program*", "gradients/*step*", "gradients/*siblings*"),
-    "blocks": ("simt/sums-*", "simt/a-tree-*", "simt/a-stencil-*"),
+    "blocks": ("simt/*",),
     "locals": ("gradients/shared-locals*:f64*",),
     "returned": ("gradients/*returned*", "gradients/*seed*", "gradients/*linked*"),
     "errors": ("errors/*", "control/*debug*", "control/*print*"),
