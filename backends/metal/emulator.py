@@ -1,12 +1,13 @@
 """The host playing a device of Apple's, to see what kernels and launches mean where there is none.
 
-Threads run one after another. It tells nothing about Apple's compiler, about the device's arithmetic, or about its
-memory model.
+Threads run one after another, and none before somebody waits for them: who looks too early sees what was there before.
+It tells nothing about Apple's compiler, about the device's arithmetic, or about its memory model.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,12 +30,29 @@ class _Kernel:
     run: object
 
 
+@dataclass(frozen=True)
+class _Dispatch:
+    """A kernel, the address of the words that it is handed, and on how many threads it runs."""
+
+    kernel: _Kernel
+    words: int
+    threads: int
+
+    def run(self) -> None:
+        """Run all threads."""
+        self.kernel.run(self.words, self.threads)  # type: ignore[operator]
+
+
 class Emulator:
     """A `Driver`, see there."""
 
     name = "host"
     kind = "emulated"
     most = 24
+
+    def __init__(self) -> None:
+        self._made: deque[_Dispatch] = deque()
+        self._handed: deque[deque[_Dispatch]] = deque()
 
     def allocate(self, size: int) -> Buffer:
         """See `Driver.allocate`."""
@@ -46,8 +64,23 @@ class Emulator:
         return [_Kernel(library, _GRID(library[grid_name(name)])) for name in names]
 
     def dispatch(self, pipeline: _Kernel, words: Buffer, threads: int) -> None:
-        """See `Driver.dispatch`: it runs the threads before it returns."""
-        pipeline.run(words.address, threads)  # type: ignore[operator]
+        """See `Driver.dispatch`: nothing runs before `wait`."""
+        self._made.append(_Dispatch(pipeline, words.address, threads))
+
+    def commit(self) -> None:
+        """See `Batching.commit`."""
+        self._handed.append(self._made)
+        self._made = deque()
+
+    def wait(self, behind: int) -> None:
+        """See `Batching.wait`: it runs them, each once, also where an interrupt comes between."""
+        while len(self._handed) > behind:
+            batch = self._handed[0]
+            while batch:
+                batch.popleft().run()
+            self._handed.popleft()
 
     def finish(self) -> None:
-        """Everything has finished."""
+        """See `Driver.finish`."""
+        self.commit()
+        self.wait(0)

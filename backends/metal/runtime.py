@@ -1,4 +1,4 @@
-"""A device of Apple's as a backend: memory is shared with the host, and launches have finished when they return."""
+"""A device of Apple's as a backend: memory is shared with the host, and launches are queued."""
 
 from __future__ import annotations
 

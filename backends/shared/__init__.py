@@ -7,9 +7,9 @@ compiler.py, compiling.py          what LLVM makes of a text, in this process or
 elf.py                             object files
 room.py, memory_left.py            whether memory is left for what comes next
 buffers.py, own_size.py, bits.py   memory that the host sees, memory of one launch, scalar arguments as words
-immediate.py, immediate_backend.py launches that are over when they return
+immediate*.py, queueing.py         launches of a device whose memory the host sees, and those under way
 launch_words.py, extents.py        what a launch hands over, and how many iterations its tasks have
-layouts.py                         where the adstacks of a launch's tasks are in the heap
+layouts.py, launch_memory.py       where adstacks are in the heap, and what launches are handed
 standing.py, leftovers.py          whose depths of adstacks stand; what is given back once the device is idle
 
 May import: adstack.ir, adstack.errors, the runtime's protocol.

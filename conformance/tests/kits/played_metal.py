@@ -10,7 +10,7 @@ import numpy as np
 
 from adstack.backends.metal.toolchain import grid_name, host_library
 
-__all__ = ["MTLCompileOptions", "MTLCreateSystemDefaultDevice", "MTLSizeMake"]
+__all__ = ["Command", "MTLCompileOptions", "MTLCreateSystemDefaultDevice", "MTLSizeMake"]
 
 
 class MTLCompileOptions:
@@ -64,7 +64,7 @@ class _Pipeline:
         self.run = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32)(self.library[grid_name(name)])
 
 
-class _Command:
+class Command:
     """A command buffer, and the encoder of its only pass."""
 
     def __init__(self, queue: Device) -> None:
@@ -72,15 +72,17 @@ class _Command:
         self.steps: list[Callable[[], Any]] = []
         self.committed = self.ended = False
 
-    def computeCommandEncoder(self) -> _Command:
+    def computeCommandEncoderWithDispatchType_(self, kind: int) -> Command:
+        assert kind == 0
         return self
 
     def setComputePipelineState_(self, pipeline: _Pipeline) -> None:
         self.pipeline = pipeline
 
     def setBuffer_offset_atIndex_(self, buffer: _Buffer, offset: int, index: int) -> None:
-        assert (offset, index) == (0, 0)
-        self.words = buffer
+        assert index == 0
+        assert offset % 256 == 0
+        self.words, self.offset = buffer, offset
 
     def useResource_usage_(self, buffer: _Buffer, usage: int) -> None:
         assert usage == 3
@@ -89,7 +91,8 @@ class _Command:
     def dispatchThreads_threadsPerThreadgroup_(self, grid: tuple[int, ...], group: tuple[int, ...]) -> None:
         assert 1 <= group[0] <= 64
         assert self.words in self.used
-        self.steps.append(lambda: self.pipeline.run(self.words.gpuAddress(), grid[0]))
+        run, address = self.pipeline.run, self.words.gpuAddress() + self.offset
+        self.steps.append(lambda: run(address, grid[0]))
 
     def endEncoding(self) -> None:
         self.ended = True
@@ -117,7 +120,7 @@ class Device:
     state = 4
 
     def __init__(self) -> None:
-        self.commands: list[_Command] = []
+        self.commands: list[Command] = []
 
     def name(self) -> str:
         return "a played device"
@@ -125,8 +128,8 @@ class Device:
     def newCommandQueue(self) -> Device:
         return self
 
-    def commandBuffer(self) -> _Command:
-        return _Command(self)
+    def commandBuffer(self) -> Command:
+        return Command(self)
 
     def newBufferWithLength_options_(self, size: int, options: int) -> _Buffer | None:
         return _Buffer(size) if size < 1 << 40 else None
