@@ -66,7 +66,7 @@ def build(driver: Emulator, heap: Heap, program: Program, options: Options, modu
 
 
 def _context(program: Program, module: Module) -> Context:
-    """Which word of a launch is what: those of the module; behind them places that live for one launch, and counters."""
+    """Which word of a launch is what: those of the module, behind them places that live for one launch, counters."""
     mine, laid = module.context, Context.of(program)
     shift = 8 * (module.size + -module.size % 32)
     first = min(laid.inside.values(), default=0)

@@ -49,8 +49,8 @@ def missing() -> tuple[str, str] | None:
 class NativeDriver:
     """A `Driver`, see there: the system's default device.
 
-    A batch is a command buffer with one encoder. Kernels find memory by its address, which the system has to be told of:
-    every encoder names all buffers there are, and those that come later before the next dispatch.
+    A batch is a command buffer with one encoder. Kernels find memory by its address, which the system has to be told
+    of: every encoder names all buffers there are, and those that come later before the next dispatch.
     """
 
     kind = "native"
@@ -130,7 +130,7 @@ class NativeDriver:
         over = list(self._commands)[: max(0, len(self._commands) - behind)]
         if over:
             over[-1].waitUntilCompleted()
-        for command in over:
+        for _ in over:
             self._commands.popleft()
         for command in over:
             if command.status() == _FAILED:

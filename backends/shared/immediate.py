@@ -122,7 +122,7 @@ class Executable(Standing):
         queue.dispatch(self.pipelines[number], self.words, threads)
 
     def _learn_depths(self, queue: Queue) -> None:
-        """Wait for the sizers that were queued, and look what they have computed, in the order of the place "depths"."""
+        """Wait for the sizers that were queued, and look what they have computed."""
         queue.finish()
         self.depths = [] if self.sizes is None else self.sizes.bytes.view(np.int64).tolist()
         self.stale = False

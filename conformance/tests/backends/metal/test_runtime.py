@@ -313,6 +313,7 @@ class TestQueuedLaunches:
         for _ in range(3):
             qd.ndarray(qd.f32, shape=(12 << 20,))
         assert self.waits
+        assert x[0] == 1
 
 
 @pytest.mark.usefixtures("on_metal_host")
