@@ -1,6 +1,7 @@
 """The host playing a device of Apple's, to see what kernels and launches mean where there is none.
 
-Threads run one after another, and none before somebody waits for them: who looks too early sees what was there before.
+Threads run one after another, but for those of a simdgroup where they do something together, and none before somebody
+waits for them: who looks too early sees what was there before.
 It tells nothing about Apple's compiler, about the device's arithmetic, or about its memory model.
 """
 
@@ -8,18 +9,20 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from adstack.backends.shared.buffers import Buffer, host_buffer
 from adstack.backends.shared.jit import Library
+from adstack.errors import InternalError
 
+from .lanes import BROKEN_STACK
 from .toolchain import grid_name, host_library
 
 __all__ = ["Emulator"]
 
-_GRID: Final = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32)
+_GRID: Final = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class _Kernel:
     """A function that runs all threads, and the code that it is part of."""
 
     library: Library
-    run: object
+    run: Callable[[int, int], int]
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,12 @@ class _Dispatch:
     threads: int
 
     def run(self) -> None:
-        """Run all threads."""
-        self.kernel.run(self.words, self.threads)  # type: ignore[operator]
+        """Run all threads. InternalError if those of a simdgroup do not stay together where they must."""
+        line = self.kernel.run(self.words, self.threads)
+        if line == BROKEN_STACK:
+            raise InternalError("a thread of a simdgroup needs more stack than the host gives it")
+        if line:
+            raise InternalError(f"threads of a simdgroup are at different calls, one of them in line {line}")
 
 
 class Emulator:
@@ -48,7 +55,7 @@ class Emulator:
 
     name = "host"
     kind = "emulated"
-    most = 24
+    most = 72
 
     def __init__(self) -> None:
         self._made: deque[_Dispatch] = deque()

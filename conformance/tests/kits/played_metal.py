@@ -61,7 +61,7 @@ class _Library:
 class _Pipeline:
     def __init__(self, text: str, name: str) -> None:
         self.library = host_library(text, [name], keep=False)
-        self.run = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32)(self.library[grid_name(name)])
+        self.run = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)(self.library[grid_name(name)])
 
 
 class Command:
@@ -92,7 +92,7 @@ class Command:
         assert 1 <= group[0] <= 64
         assert self.words in self.used
         run, address = self.pipeline.run, self.words.gpuAddress() + self.offset
-        self.steps.append(lambda: run(address, grid[0]))
+        self.steps.append(lambda: _whole(run(address, grid[0])))
 
     def endEncoding(self) -> None:
         self.ended = True
@@ -112,6 +112,10 @@ class Command:
 
     def error(self) -> str:
         return "a page fault"
+
+
+def _whole(line: int) -> None:
+    assert line == 0, f"threads of a simdgroup are at different calls, one of them in line {line}"
 
 
 class Device:
