@@ -1,14 +1,14 @@
 """Updates of one element by all iterations, combined by each thread before they reach memory.
 
 `y[None] += v` in a parallel loop is an atomic update of one element, for which all threads would queue. A thread keeps
-the combination of its own values; after its last iteration, the threads of a simdgroup combine theirs, and the first one
-updates memory, once. Which updates these are the plan says (`adstack.analysis.accumulation`). Sums of floats are rounded
-in another order, as atomics may.
+the combination of its own values; after its last iteration, the threads of a simdgroup combine theirs, and the first
+one updates memory, once. Which updates these are the plan says (`adstack.analysis.accumulation`). Sums of floats are
+rounded in another order, as atomics may.
 
-The threads combine in a tree that only the width of a simdgroup decides: half of them take what the other half has, then
-half of these, and so on. The values of threads that have left are not defined, and nobody takes them. That is right if
-those that are here are the first ones of the simdgroup, which is so unless an error has made some leave; then each
-updates memory by itself.
+The threads combine in a tree that only the width of a simdgroup decides: half of them take what the other half has,
+then half of these, and so on. The values of threads that have left are not defined, and nobody takes them. That is
+right if those that are here are the first ones of the simdgroup, which is so unless an error has made some leave; then
+each updates memory by itself.
 """
 
 from __future__ import annotations

@@ -139,7 +139,8 @@ template <typename L> static uint run(void (*function)(device L&, uint, uint), d
     return 0;
 }
 template <typename L> static void call(uint lane) {
-    ((void (*)(device L&, uint, uint, uint, uint))function_at)(*(device L*)launch_at, first + lane, threads, lane, WIDTH);
+    typedef void (*Function)(device L&, uint, uint, uint, uint);
+    ((Function)function_at)(*(device L*)launch_at, first + lane, threads, lane, WIDTH);
 }
 template <typename L>
 static uint run(void (*function)(device L&, uint, uint, uint, uint), device L& launch, uint count) {
