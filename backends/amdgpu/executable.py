@@ -30,13 +30,11 @@ class Compiled(Executable):
 
     Attributes:
         module: where tasks find what they are told; the table about adstacks is behind their context.
-        taken: where, in bytes from the first word of a launch, the words are that count the lanes which tasks have
-            taken, one for each.
+        rows: which words of that table are about which task.
     """
 
     module: Module | None = None
     rows: dict[int, Words] = field(default_factory=dict)
-    taken: int = 0
 
     def tell(self, number: int, threads: int, table: Sequence[int]) -> int:
         """See `Executable.tell`: threads that have no lane are not started."""
@@ -45,9 +43,15 @@ class Compiled(Executable):
         words, row, base = words_of(self.words), self.rows[number], self.module.context.size
         words[self.module.context.own["heap"]] = address
         stride = self.layouts.uses[number].bytes // lanes
-        told = [lanes, stride, threads, 0, self.words.address + self.taken + 8 * number, *rest]
-        words[base + row.blocks : base + row.end] = [word & _WORD for word in told]
+        words[base + row.blocks : base + row.taken] = lanes, stride, threads, 0
+        words[base + row.bases : base + row.end] = [word & _WORD for word in rest]
         return running
+
+    @property
+    def heap_words(self) -> Sequence[int]:
+        """See `Executable.heap_words`."""
+        assert self.module is not None
+        return [self.module.context.own["heap"]]
 
 
 def build(driver: Emulator, heap: Heap, program: Program, options: Options, module: Module) -> Compiled:
@@ -59,8 +63,10 @@ def build(driver: Emulator, heap: Heap, program: Program, options: Options, modu
     extents = [Extent.of(task) for task in program.tasks]
     pipelines = driver.load(image, module.symbols)
     parts = (program, module.text, context, module.sites, pipelines, extents, block, layouts)
-    executable = Compiled(*parts, module=module, rows=module.rows, taken=context.size - 8 * len(program.tasks))
-    executable.located = {name: module.context.pointers[name] for name in context.inside}
+    taken = context.size - 8 * len(program.tasks)  # how many lanes each task has taken
+    counters = {module.context.size + row.taken: taken + 8 * number for number, row in module.rows.items()}
+    inside = {module.context.pointers[name]: at for name, at in context.inside.items()}
+    executable = Compiled(*parts, module=module, rows=module.rows, located=inside | counters)
     finished(executable, driver, options.random_seed, debug=options.debug)
     return executable
 

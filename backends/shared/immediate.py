@@ -19,17 +19,33 @@ from .launch_words import Context
 from .layouts import Layouts
 from .own_size import own_size
 from .queueing import Driver, Pipeline, Queue
-from .reports import OVERFLOW, PRINT_WORDS, failure, overflow_error, taken_prints, taken_records
+from .reports import (
+    OVERFLOW,
+    PRINT_WORDS,
+    failure,
+    outgrown_in_graph,
+    overflow_error,
+    taken_prints,
+    taken_records,
+)
 from .sites import Site, record_words
-from .standing import Standing
+from .standing import Repeatable
 
-__all__ = ["Driver", "Executable", "Pipeline", "finished"]
+__all__ = ["Driver", "Executable", "Pipeline", "Step", "finished"]
 
 _WORD: Final = (1 << 64) - 1
 
 
+@dataclass(frozen=True)
+class Step:
+    """A dispatch: the number of a task, and how many threads run it."""
+
+    number: int
+    threads: int
+
+
 @dataclass
-class Executable(Standing):
+class Executable(Repeatable):
     """A compiled program with what its launches use.
 
     Attributes:
@@ -42,7 +58,7 @@ class Executable(Standing):
         words: what the last launch hands over, and behind it the places that live for one launch.
         layouts: where its adstacks are.
         constants: the words of a launch, filled where they never change.
-        located: words that hold the address of a place that lives for one launch, by its name.
+        located: words that hold addresses in the words' own memory: how many bytes from the first one.
         record: where overflows and failed checks are reported.
         prints: where printed text is collected.
         sizes: memory of its place "depths", if it has one.
@@ -60,7 +76,7 @@ class Executable(Standing):
     words: Buffer
     layouts: Layouts
     constants: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
-    located: Mapping[str, int] = field(default_factory=dict)
+    located: Mapping[int, int] = field(default_factory=dict)
     record: Buffer | None = None
     prints: Buffer | None = None
     sizes: Buffer | None = None
@@ -74,7 +90,12 @@ class Executable(Standing):
         """Whether a launch must be over before the call returns: it has a result, or something to say."""
         return bool(self.program.results or self.prints or self.checks)
 
-    def run(self, queue: Queue, words: Buffer, number: int, scalars: Scalars, bindings: Bindings) -> None:
+    @property
+    def heap_words(self) -> Sequence[int]:
+        """The words that hold the address of the heap."""
+        return [words.address for words in self.context.heaps.values()]
+
+    def run(self, queue: Queue, words: Buffer, number: int, scalars: Scalars, bindings: Bindings) -> list[Step]:
         """Queue all tasks of a launch.
 
         Args:
@@ -83,45 +104,74 @@ class Executable(Standing):
             number: of the launch.
             scalars: its arguments.
             bindings: the memory that it works on.
+
+        Returns:
+            What it has dispatched.
         """
-        sized = self.settled and bindings.sized
-        self.settled, self.words = False, words
+        sized, steps = self.settled and bindings.sized, list[Step]()
+        self.settled = self.repeated = False
+        self.hand(words, self.constants)
         self._fill(number, scalars, bindings)
         self.layouts.check(self.depths)
-        for k, (task, extent) in enumerate(zip(self.program.tasks, self.extents, strict=True)):
-            iterations = 0 if sized and task.sizes else extent.count(scalars, bindings.shapes)
+        for k, task in enumerate(self.program.tasks):
+            threads = 0 if sized and task.sizes else self._threads(k, scalars, bindings, queue.most)
             if self.stale and self.layouts.looks_ahead(k):
-                self._learn_depths(queue)
+                self.learn_depths(queue)
                 self.layouts.check(self.depths, k)
-            if iterations != 0:
+            if threads:
                 self.stale |= bool(task.sizes)
-                self._dispatch(queue, k, iterations)
+                steps.append(self._dispatch(queue, k, threads))
         self.settled = True
+        return steps
+
+    def sizers(self, scalars: Scalars, bindings: Bindings, most: int) -> list[Step]:
+        """The dispatches of a launch that compute depths, of `most` threads at most."""
+        sizers = [k for k, task in enumerate(self.program.tasks) if task.sizes]
+        steps = [Step(k, self._threads(k, scalars, bindings, most)) for k in sizers]
+        return [step for step in steps if step.threads]
+
+    def _threads(self, number: int, scalars: Scalars, bindings: Bindings, most: int) -> int:
+        """How many threads a task gets where there is memory for its adstacks; 0 if it has no iterations."""
+        iterations = self.extents[number].count(scalars, bindings.shapes)
+        return most if iterations is None else min(iterations, most)
+
+    def hand(self, words: Buffer, told: Array, storage: Buffer | None = None) -> None:
+        """Let a launch have what it is told.
+
+        Args:
+            words: memory of its own, which nothing uses.
+            told: the words, but for addresses in that memory.
+            storage: where the adstack heap is; None to leave that as it is.
+        """
+        context, self.words = self.context, words
+        there = words_of(words)
+        there[: context.words] = told
+        words.bytes[8 * context.words : context.size] = 0
+        for word, at in self.located.items():
+            there[word] = words.address + at
+        if storage is not None:
+            there[list(self.heap_words)] = storage.address
 
     def _fill(self, number: int, scalars: Scalars, bindings: Bindings) -> None:
-        """Write the words that the launch hands to kernels: its number, scalars, extents, and addresses of memory."""
+        """Write the words that differ between launches: number, scalars, extents, and addresses of memory."""
         context, words = self.context, words_of(self.words)
         self.shapes = bindings.shapes
-        words[: context.words] = self.constants
-        self.words.bytes[8 * context.words : context.size] = 0
         for slot, value, dtype in zip(context.params, scalars, self.program.params, strict=True):
             words[slot] = raw_bits(value, dtype)
         for name, slot in context.pointers.items():
             words[slot] = bindings.storages[name].address
         for (name, axis), slot in context.extents.items():
             words[slot] = bindings.shapes[name][axis]
-        for name, slot in self.located.items():
-            words[slot] = self.words.address + context.inside[name]
         words[context.own["launch"]] = number
 
-    def _dispatch(self, queue: Queue, number: int, iterations: int | None) -> None:
-        """Queue a task with so many iterations; None if only the device can know how many."""
-        threads = queue.most if iterations is None else min(iterations, queue.most)
+    def _dispatch(self, queue: Queue, number: int, threads: int) -> Step:
+        """Queue a task on so many threads, or as many as there is memory for."""
         if self.layouts.has(number):
             threads = self._lay_out(queue, number, threads)
         queue.dispatch(self.pipelines[number], self.words, threads)
+        return Step(number, threads)
 
-    def _learn_depths(self, queue: Queue) -> None:
+    def learn_depths(self, queue: Queue) -> None:
         """Wait for the sizers that were queued, and look what they have computed."""
         queue.finish()
         self.depths = [] if self.sizes is None else self.sizes.bytes.view(np.int64).tolist()
@@ -130,7 +180,7 @@ class Executable(Standing):
     def _lay_out(self, queue: Queue, number: int, threads: int) -> int:
         """Make a task's adstacks ready for up to so many threads; for how many that is."""
         if self.stale and self.layouts.needs_depths(number):
-            self._learn_depths(queue)
+            self.learn_depths(queue)
         return self.tell(number, threads, self.layouts.lay_out(number, threads, self.depths))
 
     def tell(self, number: int, threads: int, table: Sequence[int]) -> int:
@@ -161,6 +211,8 @@ class Executable(Standing):
         overflow, record = taken
         self.settled = False
         sites = self.sites
+        if self.repeated and (not record[0] or sites[record[1]].kind == "claims"):
+            return outgrown_in_graph(self.program.name, sites, self.layouts.uses.values(), overflow, record)
         return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from adstack.runtime.threads.processes import DeviceLock
 from .buffers import Piece, piece
 from .immediate import Executable
 from .queueing import Driver, Queue
+from .repeating import Graph, Repeating
 
 __all__ = ["ImmediateBackend"]
 
@@ -24,7 +26,7 @@ _MOST_FRESH: Final = 64 << 20
 
 
 class ImmediateBackend:
-    """What every backend offers but for compiling and listing, and none of the optional parts.
+    """What every backend offers but for compiling and listing; it keeps launches and makes them again (`Capturing`).
 
     Args:
         capabilities: what the device can do.
@@ -40,6 +42,7 @@ class ImmediateBackend:
         self.capabilities, self.driver, self.launches = capabilities, driver, 0
         self.turn, self.queue = DeviceLock(name), Queue(driver)
         self.heap = Heap(driver.allocate, lambda buffer: None, self.queue)
+        self._repeating = Repeating(self.queue, self.heap)
         self._unread: dict[int, Executable] = {}
         self._fresh = 0
 
@@ -48,17 +51,24 @@ class ImmediateBackend:
     def launch(self, executable: Executable, scalars: Scalars, bindings: Bindings) -> Scalars:
         """See `Backend.launch`: it is over when this returns if it has something to say, or the device no batches."""
         with self.turn, uninterrupted():
+            if executable.repeated and executable.record is not None:
+                self._settle()  # what a graph's launch reported is told apart
             self.launches += 1
             words = self.queue.words(executable.context.size)
-            if executable.record is not None:
-                self._unread[id(executable)] = executable
+            self._watch(executable)
             try:
-                executable.run(self.queue, words, self.launches, scalars, bindings)
+                steps = executable.run(self.queue, words, self.launches, scalars, bindings)
+                self._repeating.note(executable, scalars, bindings, steps)
                 if executable.waits or self.queue.waits:
                     self._see(executable)
                 return executable.results()
             finally:
                 self.queue.end(words, (executable, tuple(bindings.storages.values())))
+
+    def _watch(self, executable: Executable) -> None:
+        """Look at what a program has reported when somebody waits."""
+        if executable.record is not None:
+            self._unread[id(executable)] = executable
 
     def _see(self, executable: Executable) -> None:
         """Wait for a launch; what was printed before a check failed is seen as well."""
@@ -90,6 +100,30 @@ class ImmediateBackend:
         """Wait for everything."""
         self.queue.finish()
         self._fresh = 0
+
+    # ---- graphs
+
+    def capture(self, run: Callable[[], object], executables: Sequence[Executable]) -> Graph | None:
+        """See `Capturing.capture`."""
+        return self._repeating.captured(run, executables)
+
+    def repeat(self, graph: Graph) -> bool:
+        """See `Capturing.repeat`."""
+        with self.turn, uninterrupted():
+            if not self._repeating.repeat(graph):
+                return False
+            self.launches += len(graph.parts)
+            for part in graph.last.values():
+                part.executable.repeated, part.executable.shapes = True, part.bindings.shapes
+                self._watch(part.executable)
+            if self.queue.waits:
+                self._settle()
+            return True
+
+    def resize(self, graph: Graph, number: int) -> None:
+        """See `Capturing.resize`."""
+        with self.turn, uninterrupted():
+            self._repeating.resize(graph.parts[number])
 
     # ---- memory
 
