@@ -16,6 +16,7 @@ from typing import Final
 from adstack.backends.shared.buffers import Buffer, host_buffer
 from adstack.backends.shared.jit import Library
 from adstack.errors import InternalError
+from adstack.runtime.threads.interrupts import let_interrupt
 
 from .lanes import BROKEN_STACK
 from .toolchain import grid_name, host_library
@@ -85,6 +86,7 @@ class Emulator:
             batch = self._handed[0]
             while batch:
                 batch.popleft().run()
+                let_interrupt()
             self._handed.popleft()
 
     def finish(self) -> None:

@@ -162,16 +162,13 @@ struct simd_vote {
     vote_t mask;
     explicit operator vote_t() const { return mask; }
 };
-inline simd_vote simd_active_threads_mask(uint line = __builtin_LINE()) {
-    lanes::meet(line, 0, 0);
-    return simd_vote{lanes::active};
-}
-inline bool simd_any(bool x, uint line = __builtin_LINE()) {
+inline simd_vote simd_ballot(bool x, uint line = __builtin_LINE()) {
     lanes::meet(line, 0, x);
-    bool any = false;
-    for (uint k = 0; k < lanes::WIDTH; ++k) any |= (lanes::active >> k & 1) && lanes::seen[k];
-    return any;
+    simd_vote vote{0};
+    for (uint k = 0; k < lanes::WIDTH; ++k) vote.mask |= (lanes::active >> k & 1 & lanes::seen[k]) << k;
+    return vote;
 }
+inline bool simd_any(bool x, uint line = __builtin_LINE()) { return simd_ballot(x, line).mask != 0; }
 bool simd_shuffle_down(bool x, ushort distance, uint line = 0) = delete;
 template <typename T> inline T simd_shuffle_down(T x, ushort distance, uint line = __builtin_LINE()) {
     static_assert(sizeof(T) <= 4, "threads of a simdgroup hand over 32 bits at most");

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import platform
+import time
 import weakref
 from collections import deque
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import numpy as np
 
 from adstack.backends.shared.buffers import Buffer
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, InternalError
+from adstack.runtime.threads.interrupts import let_interrupt
 
 __all__ = ["NativeDriver", "missing"]
 
@@ -27,8 +29,12 @@ _READ_AND_WRITE: Final = 3
 """MTLResourceUsageRead and MTLResourceUsageWrite."""
 _LANGUAGE: Final = (3 << 16) + 0
 """MTLLanguageVersion3_0."""
+_COMPLETED: Final = 4
+"""MTLCommandBufferStatusCompleted: what is less is not over."""
 _FAILED: Final = 5
 """MTLCommandBufferStatusError."""
+_PAUSES: Final = (2e-5, 1e-3)
+"""Seconds between two looks at a command buffer: the first, and the longest."""
 _SERIAL: Final = 0
 """MTLDispatchTypeSerial: a dispatch begins when the one before it has ended, and sees what that has written."""
 _GROUP: Final = 64
@@ -57,7 +63,7 @@ class NativeDriver:
     most = 1 << 16
 
     def __init__(self) -> None:
-        self._metal = importlib.import_module(_MODULE)
+        self._metal, self._objc = importlib.import_module(_MODULE), importlib.import_module("objc")
         self._device = self._metal.MTLCreateSystemDefaultDevice()
         self._queue = self._device.newCommandQueue()
         self._live: weakref.WeakSet[Buffer] = weakref.WeakSet()
@@ -111,8 +117,9 @@ class NativeDriver:
 
     def _begun(self) -> Handle:
         """The encoder of a new command buffer."""
-        self._command = self._queue.commandBuffer()
-        self._encoder = self._command.computeCommandEncoderWithDispatchType_(_SERIAL)
+        with self._objc.autorelease_pool():  # else both would stay until the process ends
+            self._command = self._queue.commandBuffer()
+            self._encoder = self._command.computeCommandEncoderWithDispatchType_(_SERIAL)
         self._fresh = weakref.WeakSet(self._live)
         return self._encoder
 
@@ -129,7 +136,7 @@ class NativeDriver:
         """See `Batching.wait`: a queue runs its commands in order."""
         over = list(self._commands)[: max(0, len(self._commands) - behind)]
         if over:
-            over[-1].waitUntilCompleted()
+            _wait(over[-1])
         for _ in over:
             self._commands.popleft()
         for command in over:
@@ -142,6 +149,15 @@ class NativeDriver:
         """See `Driver.finish`. AdstackRuntimeError if a command failed."""
         self.commit()
         self.wait(0)
+
+
+def _wait(command: Handle) -> None:
+    """Wait for a command buffer; handlers of signals run meanwhile, which they don't where Metal itself waits."""
+    pause, longest = _PAUSES
+    while command.status() < _COMPLETED:
+        let_interrupt()
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
 
 
 def _release(handle: object) -> None:

@@ -1,16 +1,17 @@
-"""The Python module Metal of pyobjc, as far as it is used, played by the host: what is queued runs when waited for."""
+"""The Python module Metal of pyobjc, as far as it is used, played by the host: what is queued runs when asked for."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from adstack.backends.metal.toolchain import grid_name, host_library
 
-__all__ = ["Command", "MTLCompileOptions", "MTLCreateSystemDefaultDevice", "MTLSizeMake"]
+__all__ = ["Command", "MTLCompileOptions", "MTLCreateSystemDefaultDevice", "MTLSizeMake", "autorelease_pool"]
 
 
 class MTLCompileOptions:
@@ -70,7 +71,7 @@ class Command:
     def __init__(self, queue: Device) -> None:
         self.queue, self.used = queue, list[_Buffer]()
         self.steps: list[Callable[[], Any]] = []
-        self.committed = self.ended = False
+        self.committed = self.ended = self.asked = False
 
     def computeCommandEncoderWithDispatchType_(self, kind: int) -> Command:
         assert kind == 0
@@ -102,12 +103,15 @@ class Command:
         self.committed = True
         self.queue.commands.append(self)
 
-    def waitUntilCompleted(self) -> None:
-        while self.queue.commands:
-            for step in self.queue.commands.pop(0).steps:
-                step()
-
     def status(self) -> int:
+        """Scheduled when it is asked first; then it runs, after those before it."""
+        if self in self.queue.commands:
+            if not self.asked:
+                self.asked = True
+                return 3
+            while self in self.queue.commands:
+                for step in self.queue.commands.pop(0).steps:
+                    step()
         return self.queue.state
 
     def error(self) -> str:
@@ -144,6 +148,12 @@ class Device:
 
     def newComputePipelineStateWithFunction_error_(self, function: tuple[str, str], _: None) -> Any:
         return _Pipeline(*function), None
+
+
+@contextmanager
+def autorelease_pool() -> Iterator[None]:
+    """What the module objc has: it stands for that one, too."""
+    yield
 
 
 def MTLCreateSystemDefaultDevice() -> Device:

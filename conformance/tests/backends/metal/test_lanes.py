@@ -41,9 +41,10 @@ def test_threads_have_their_number_in_a_simdgroup():
 
 
 def test_those_that_are_there_are_active():
-    line = "launch.out[thread] = uint(simd_vote::vote_t(simd_active_threads_mask()));"
+    line = "launch.out[thread] = uint(simd_vote::vote_t(simd_ballot(true)));"
     assert ran(line, 37) == (0, [0xFFFFFFFF] * 32 + [0x1F] * 5)
     assert ran(f"if (thread % 2) return; {line}", 8) == (0, [0x55, 0] * 4)
+    assert ran(f"if (lane == 1) return; {line.replace('true', 'lane < 3')}", 5) == (0, [5, 0, 5, 5, 5])
 
 
 def test_a_value_comes_from_a_thread_further_on():

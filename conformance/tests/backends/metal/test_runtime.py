@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 import weakref
 
@@ -374,7 +375,8 @@ class TestOnApplesSystem:
 
     @pytest.fixture(autouse=True)
     def played(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "Metal", played_metal)
+        for name in ("Metal", "objc"):
+            monkeypatch.setitem(sys.modules, name, played_metal)
         monkeypatch.setattr(native.platform, "system", lambda: "Darwin")
         monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: name)
         monkeypatch.setenv(capability.CHOICE, capability.DEFAULT)
@@ -411,6 +413,22 @@ class TestOnApplesSystem:
         with pytest.raises(qd.AdstackRuntimeError, match="a played device failed: a page fault"):
             qd.sync()
         qd.sync()
+
+    def test_a_wait_is_interrupted(self, monkeypatch):
+        qd.init(arch=qd.metal, offline_cache=False)
+        x, add = counter()
+        add(3)
+        status = played_metal.Command.status
+
+        def interrupted(command):
+            monkeypatch.setattr(played_metal.Command, "status", status)
+            signal.raise_signal(signal.SIGINT)
+            return 3
+
+        monkeypatch.setattr(played_metal.Command, "status", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            qd.sync()
+        assert x[0] == 3
 
     def test_launches_share_a_command_buffer_until_somebody_looks(self, monkeypatch):
         handed = []
