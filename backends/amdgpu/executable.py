@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from adstack.backends.codegen_llvm.function.heap_table import Words
-from adstack.backends.shared.buffers import Buffer, words_of
+from adstack.backends.shared.buffers import words_of
 from adstack.backends.shared.extents import Extent
 from adstack.backends.shared.immediate import Executable, finished
 from adstack.backends.shared.launch_words import Context
@@ -30,25 +30,28 @@ class Compiled(Executable):
 
     Attributes:
         module: where tasks find what they are told; the table about adstacks is behind their context.
-        taken: words that count the lanes which tasks have taken, one for each.
+        rows: which words of that table are about which task.
     """
 
     module: Module | None = None
     rows: dict[int, Words] = field(default_factory=dict)
-    taken: Buffer | None = None
 
     def tell(self, number: int, threads: int, table: Sequence[int]) -> int:
         """See `Executable.tell`: threads that have no lane are not started."""
         assert self.module is not None
-        assert self.taken is not None
         address, lanes, running, _, *rest = table
         words, row, base = words_of(self.words), self.rows[number], self.module.context.size
         words[self.module.context.own["heap"]] = address
         stride = self.layouts.uses[number].bytes // lanes
-        words_of(self.taken)[number] = 0
-        told = [lanes, stride, threads, 0, self.taken.address + 8 * number, *rest]
-        words[base + row.blocks : base + row.end] = [word & _WORD for word in told]
+        words[base + row.blocks : base + row.taken] = lanes, stride, threads, 0
+        words[base + row.bases : base + row.end] = [word & _WORD for word in rest]
         return running
+
+    @property
+    def heap_words(self) -> Sequence[int]:
+        """See `Executable.heap_words`."""
+        assert self.module is not None
+        return [self.module.context.own["heap"]]
 
 
 def build(driver: Emulator, heap: Heap, program: Program, options: Options, module: Module) -> Compiled:
@@ -60,20 +63,21 @@ def build(driver: Emulator, heap: Heap, program: Program, options: Options, modu
     extents = [Extent.of(task) for task in program.tasks]
     pipelines = driver.load(image, module.symbols)
     parts = (program, module.text, context, module.sites, pipelines, extents, block, layouts)
-    executable = Compiled(*parts, module=module, rows=module.rows, taken=driver.allocate(8 * len(program.tasks)))
+    taken = context.size - 8 * len(program.tasks)  # how many lanes each task has taken
+    counters = {module.context.size + row.taken: taken + 8 * number for number, row in module.rows.items()}
+    inside = {module.context.pointers[name]: at for name, at in context.inside.items()}
+    executable = Compiled(*parts, module=module, rows=module.rows, located=inside | counters)
     finished(executable, driver, options.random_seed, debug=options.debug)
-    words = words_of(block)
-    for name, at in context.inside.items():
-        words[module.context.pointers[name]] = block.address + at
     return executable
 
 
 def _context(program: Program, module: Module) -> Context:
-    """Which word of a launch is what: those of the module, and behind them places that live for one launch."""
+    """Which word of a launch is what: those of the module, behind them places that live for one launch, counters."""
     mine, laid = module.context, Context.of(program)
     shift = 8 * (module.size + -module.size % 32)
     first = min(laid.inside.values(), default=0)
     inside = {name: shift + at - first for name, at in laid.inside.items()}
+    size = max(laid.size - first, 0) + shift
     return replace(
         laid,
         pointers={name: mine.pointers[name] for name in laid.pointers},
@@ -84,5 +88,5 @@ def _context(program: Program, module: Module) -> Context:
         depths={name: mine.pointers[name] for name in laid.depths},
         inside=inside,
         words=module.size,
-        size=max(laid.size - first, 0) + shift,
+        size=size + -size % 8 + 8 * len(program.tasks),
     )

@@ -36,7 +36,7 @@ def open_device(device: str = "") -> AmdgpuBackend:
 
 
 class AmdgpuBackend(ImmediateBackend):
-    """What every backend offers, and none of the optional parts."""
+    """What every backend offers; graphs; and none of the other optional parts."""
 
     driver: Emulator
 

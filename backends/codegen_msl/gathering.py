@@ -1,8 +1,14 @@
 """Updates of one element by all iterations, combined by each thread before they reach memory.
 
 `y[None] += v` in a parallel loop is an atomic update of one element, for which all threads would queue. A thread keeps
-the combination of its own values, and updates memory after its last iteration. Which updates these are the plan says
-(`adstack.analysis.accumulation`). Sums of floats are rounded in another order, as atomics may.
+the combination of its own values; after its last iteration, the threads of a simdgroup combine theirs, and the first
+one updates memory, once. Which updates these are the plan says (`adstack.analysis.accumulation`). Sums of floats are
+rounded in another order, as atomics may.
+
+The threads combine in a tree that only the width of a simdgroup decides: half of them take what the other half has,
+then half of these, and so on. The values of threads that have left are not defined, and nobody takes them. That is
+right if those that are here are the first ones of the simdgroup, which is so unless an error has made some leave; then
+each updates memory by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +26,12 @@ from .guards import when_inside
 from .region import RegionEmitter
 from .spelling import literal, type_name
 
-__all__ = ["Gathered", "gather"]
+__all__ = ["LANE", "WIDTH", "Gathered", "close", "gather"]
+
+LANE = "simd_lane"
+"""The number of a thread in its simdgroup."""
+WIDTH = "simd_width"
+"""How many threads a simdgroup has, with those that are not here."""
 
 
 class Gathered:
@@ -37,8 +48,17 @@ class Gathered:
 
     def add(self, e: RegionEmitter, value: Value) -> None:
         """Take this iteration's value."""
-        e.w.line(f"{self.total} = {e.combine(self.kind, self.place.dtype, self.total, e.get(value))};")
+        self._take(e, e.get(value))
         e.w.line(f"{self.any} = true;")
+
+    def _take(self, e: RegionEmitter, text: str) -> None:
+        e.w.line(f"{self.total} = {e.combine(self.kind, self.place.dtype, self.total, text)};")
+
+    def join(self, e: RegionEmitter, here: str, step: str) -> None:
+        """Take what the thread `step` places on has, if it is among the first `here` ones of the simdgroup."""
+        other = e.w.let(self.place.dtype, f"beyond({self.total}, {step})")
+        with e.w.block(f"if ({LANE} + {step} < {here})"):
+            self._take(e, other)
 
     def close(self, e: RegionEmitter) -> None:
         """Apply the combined value, if there is any; if there is none, the element may be out of bounds."""
@@ -56,3 +76,19 @@ def gather(e: RegionEmitter, body: Region, analyses: Analyses) -> Sequence[Gathe
         e.gathered[op] = update = Gathered(e, op)
         updates.append(update)
     return updates
+
+
+def close(e: RegionEmitter, updates: Sequence[Gathered]) -> None:
+    """Combine what the threads of a simdgroup have gathered, and apply it: after the loop, where they are together."""
+    if not updates:
+        return
+    w = e.w
+    here, step = w.typed("uint", "first_here()", "here"), w.name("step")
+    with w.block(f"if ({here} > 1)"):
+        with w.block(f"for (uint {step} = {WIDTH} / 2; {step} > 0; {step} /= 2)"):
+            for update in updates:
+                update.join(e, here, step)
+        for update in updates:
+            w.line(f"{update.any} = simd_any({update.any}) && {LANE} == 0;")
+    for update in updates:
+        update.close(e)

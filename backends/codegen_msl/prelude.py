@@ -124,6 +124,21 @@ static inline void add_wide(device ulong* at, ulong value) {
     atomic_fetch_add_explicit(words + 1, uint(value >> 32) + carry, memory_order_relaxed);
 }
 
+// How many threads of the simdgroup are here, if these are its first ones; else 0.
+static inline uint first_here() {
+    const ulong here = ulong(simd_vote::vote_t(simd_ballot(true)));
+    return (here & (here + 1)) == 0 ? uint(popcount(uint(here)) + popcount(uint(here >> 32))) : 0u;
+}
+
+// What the thread of the simdgroup that is so many places on has: 32 bits are handed over at once.
+template <typename T> static inline T beyond(T a, uint step) { return simd_shuffle_down(a, ushort(step)); }
+static inline bool beyond(bool a, uint step) { return simd_shuffle_down(uint(a), ushort(step)) != 0; }
+static inline ulong beyond(ulong a, uint step) {
+    const uint low = simd_shuffle_down(uint(a), ushort(step));
+    return ulong(simd_shuffle_down(uint(a >> 32), ushort(step))) << 32 | low;
+}
+static inline long beyond(long a, uint step) { return long(beyond(ulong(a), step)); }
+
 // One block of Philox4x32-10; its first two words.
 static inline ulong philox(uint number, ulong iteration, uint section, uint seed, uint launch_number) {
     uint a = number, b = uint(iteration), c = uint(iteration >> 32), d = section, k0 = seed, k1 = launch_number;
@@ -162,7 +177,8 @@ kernel long mutable namespace new not nullptr operator or private protected publ
 static struct switch template this thread threadgroup throw true try typedef typename uchar uint ulong union unsigned
 ushort using vertex fragment virtual void volatile while xor metal launch threads main size_t ptrdiff_t bfloat vec
 fma sqrt precise floor ceil trunc rint round fabs min max popcount clz as_type atomic_uint atomic_int atomic_float
-memory_order_relaxed errors overflow print position assert simd_sum NAN INFINITY M_PI_F
+memory_order_relaxed errors overflow print position assert simd_any simd_ballot simd_lane simd_width simd_shuffle_down
+simd_vote NAN INFINITY M_PI_F
 """
 RESERVED: Final = frozenset(_PARTS) | frozenset(_KEYWORDS.split())
 """Names that values may not have."""

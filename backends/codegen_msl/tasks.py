@@ -22,7 +22,7 @@ from adstack.ir.structure import Op, Program, Task
 
 from . import access, atomics, calls, checks, control, pure, random, stacks
 from .frame import TaskFrame
-from .gathering import gather
+from .gathering import LANE, WIDTH, close, gather
 from .library import Library
 from .prelude import HEAD, prelude
 from .region import RegionEmitter
@@ -38,6 +38,8 @@ _EMITTERS = (access, atomics, calls, checks, control, pure, random, stacks)
 _PARAMETERS = (
     "device Launch& launch [[buffer(0)]], uint thread [[thread_position_in_grid]], uint threads [[threads_per_grid]]"
 )
+_TOGETHER = f", uint {LANE} [[thread_index_in_simdgroup]], uint {WIDTH} [[threads_per_simdgroup]]"
+"""More of them, where threads combine what they have."""
 
 
 @dataclass
@@ -74,7 +76,9 @@ def emit_program(program: Program, *, debug: bool = False, analyses: Analyses | 
         parallel = task.kind == "parallel"
         name = f"{symbol(task.name)}_{number}"
         emitter = _TaskEmitter(program, out, library, number, 2 * section + parallel, analyses, debug=debug)
-        kernels.append("\n".join([f"kernel void {name}({_PARAMETERS}) {{", *emitter.lines(), "}"]))
+        lines = emitter.lines()
+        parameters = _PARAMETERS + _TOGETHER * bool(emitter.e.gathered)
+        kernels.append("\n".join([f"kernel void {name}({parameters}) {{", *lines, "}"]))
         out.names.append(name)
         section += parallel
     body = "\n\n".join([struct_of(program, out.context), *library.texts, *kernels])
@@ -178,8 +182,7 @@ class _TaskEmitter:
             box.bind()
             e.region(loop.regions[0])
             frame.indices = ()
-        for update in gathered:
-            update.close(e)
+        close(e, gathered)
 
 
 class _Box:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from adstack.backends.shared.immediate import Driver as ImmediateDriver
-from adstack.backends.shared.immediate import Pipeline
+from adstack.backends.shared.queueing import Batching, Pipeline
 
 __all__ = ["Driver"]
 
 
-class Driver(ImmediateDriver, Protocol):
-    """A device whose dispatches have finished when `finish` returns."""
+class Driver(Batching, Protocol):
+    """A device that compiles source texts, and runs dispatches in the order in which they come."""
 
     def load(self, text: str, names: Sequence[str], *, keep: bool) -> list[Pipeline]:
         """Compile a source text, and return its kernel functions of these names, in their order.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import platform
+import time
 import weakref
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from adstack.backends.shared.buffers import Buffer
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, InternalError
+from adstack.runtime.threads.interrupts import let_interrupt
 
 __all__ = ["NativeDriver", "missing"]
 
@@ -26,8 +29,14 @@ _READ_AND_WRITE: Final = 3
 """MTLResourceUsageRead and MTLResourceUsageWrite."""
 _LANGUAGE: Final = (3 << 16) + 0
 """MTLLanguageVersion3_0."""
+_COMPLETED: Final = 4
+"""MTLCommandBufferStatusCompleted: what is less is not over."""
 _FAILED: Final = 5
 """MTLCommandBufferStatusError."""
+_PAUSES: Final = (2e-5, 1e-3)
+"""Seconds between two looks at a command buffer: the first, and the longest."""
+_SERIAL: Final = 0
+"""MTLDispatchTypeSerial: a dispatch begins when the one before it has ended, and sees what that has written."""
 _GROUP: Final = 64
 """Threads of a threadgroup."""
 
@@ -46,18 +55,22 @@ def missing() -> tuple[str, str] | None:
 class NativeDriver:
     """A `Driver`, see there: the system's default device.
 
-    Kernels find memory by its address, which the system has to be told of: every dispatch names all buffers there are.
+    A batch is a command buffer with one encoder. Kernels find memory by its address, which the system has to be told
+    of: every encoder names all buffers there are, and those that come later before the next dispatch.
     """
 
     kind = "native"
     most = 1 << 16
 
     def __init__(self) -> None:
-        self._metal = importlib.import_module(_MODULE)
+        self._metal, self._objc = importlib.import_module(_MODULE), importlib.import_module("objc")
         self._device = self._metal.MTLCreateSystemDefaultDevice()
         self._queue = self._device.newCommandQueue()
         self._live: weakref.WeakSet[Buffer] = weakref.WeakSet()
-        self._last: Handle = None
+        self._fresh: weakref.WeakSet[Buffer] = weakref.WeakSet()
+        self._command: Handle = None
+        self._encoder: Handle = None
+        self._commands: deque[Handle] = deque()
         self.name = str(self._device.name())
 
     def allocate(self, size: int) -> Buffer:
@@ -70,6 +83,7 @@ class NativeDriver:
         view[:] = 0
         buffer = Buffer(int(handle.gpuAddress()), view, handle)
         self._live.add(buffer)
+        self._fresh.add(buffer)
         return buffer
 
     def load(self, text: str, names: Sequence[str], *, keep: bool) -> list[object]:
@@ -92,26 +106,58 @@ class NativeDriver:
 
     def dispatch(self, pipeline: object, words: Buffer, threads: int) -> None:
         """See `Driver.dispatch`."""
-        command = self._queue.commandBuffer()
-        encoder = command.computeCommandEncoder()
-        encoder.setComputePipelineState_(pipeline)
-        encoder.setBuffer_offset_atIndex_(words.handle, 0, 0)
-        for buffer in self._live:
+        encoder = self._encoder or self._begun()
+        for buffer in self._fresh:
             encoder.useResource_usage_(buffer.handle, _READ_AND_WRITE)
+        self._fresh.clear()
+        encoder.setComputePipelineState_(pipeline)
+        encoder.setBuffer_offset_atIndex_(words.handle, words.offset, 0)
         grid, group = (self._metal.MTLSizeMake(count, 1, 1) for count in (threads, min(threads, _GROUP)))
         encoder.dispatchThreads_threadsPerThreadgroup_(grid, group)
-        encoder.endEncoding()
-        command.commit()
-        self._last = command
+
+    def _begun(self) -> Handle:
+        """The encoder of a new command buffer."""
+        with self._objc.autorelease_pool():  # else both would stay until the process ends
+            self._command = self._queue.commandBuffer()
+            self._encoder = self._command.computeCommandEncoderWithDispatchType_(_SERIAL)
+        self._fresh = weakref.WeakSet(self._live)
+        return self._encoder
+
+    def commit(self) -> None:
+        """See `Batching.commit`."""
+        if self._encoder is None:
+            return
+        self._encoder.endEncoding()
+        self._command.commit()
+        self._commands.append(self._command)
+        self._command = self._encoder = None
+
+    def wait(self, behind: int) -> None:
+        """See `Batching.wait`: a queue runs its commands in order."""
+        over = list(self._commands)[: max(0, len(self._commands) - behind)]
+        if over:
+            _wait(over[-1])
+        for _ in over:
+            self._commands.popleft()
+        for command in over:
+            if command.status() == _FAILED:
+                raise AdstackRuntimeError(
+                    f"{self.name} failed: {command.error()}", do="run with debug=True to see where"
+                )
 
     def finish(self) -> None:
-        """Wait for the last command: a queue runs its commands in order. AdstackRuntimeError if it failed."""
-        command, self._last = self._last, None
-        if command is None:
-            return
-        command.waitUntilCompleted()
-        if command.status() == _FAILED:
-            raise AdstackRuntimeError(f"{self.name} failed: {command.error()}", do="run with debug=True to see where")
+        """See `Driver.finish`. AdstackRuntimeError if a command failed."""
+        self.commit()
+        self.wait(0)
+
+
+def _wait(command: Handle) -> None:
+    """Wait for a command buffer; handlers of signals run meanwhile, which they don't where Metal itself waits."""
+    pause, longest = _PAUSES
+    while command.status() < _COMPLETED:
+        let_interrupt()
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
 
 
 def _release(handle: object) -> None:

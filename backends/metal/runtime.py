@@ -1,4 +1,4 @@
-"""A device of Apple's as a backend: memory is shared with the host, and launches have finished when they return."""
+"""A device of Apple's as a backend: memory is shared with the host, and launches are queued."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_device(device: str = "") -> MetalBackend:
 
 
 class MetalBackend(ImmediateBackend):
-    """What every backend offers, and none of the optional parts."""
+    """What every backend offers; graphs; and none of the other optional parts."""
 
     driver: Driver
 

@@ -2,22 +2,26 @@
 
 Address spaces are types of their own: a pointer or a reference without its qualifier is refused by the compiler, as it
 is by Apple's. Threads run one after another, so that atomics are plain; exchanges that may fail for no reason do so
-every fifth time. There is no `double`.
+every fifth time. There is no `double`. What threads of a simdgroup do together is in `lanes`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from .lanes import LANES
+
 __all__ = ["SHIM"]
 
-SHIM: Final = """
+_TYPES: Final = """
 typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
 typedef _Float16 half;
 #define device __attribute__((address_space(1)))
 #define constant __attribute__((address_space(2)))
 #define threadgroup __attribute__((address_space(3)))
 #define kernel
+"""
+_LIBRARY: Final = """
 namespace metal {
 enum memory_order { memory_order_relaxed };
 
@@ -105,4 +109,5 @@ inline bool atomic_compare_exchange_weak_explicit(device atomic_uint* at, uint* 
 }  // namespace metal
 #pragma clang poison double
 """
+SHIM: Final = _TYPES + LANES + _LIBRARY
 """What stands where `#include <metal_stdlib>` was."""

@@ -16,7 +16,7 @@ _INCLUDE: Final = "#include <metal_stdlib>"
 
 
 def grid_name(name: str) -> str:
-    """The function that runs all threads of a kernel function, one after another."""
+    """The function that runs all threads of a kernel function; 0, or what `run` of `lanes` gives otherwise."""
     return f"grid_{name}"
 
 
@@ -24,8 +24,8 @@ def host_source(text: str, names: Sequence[str]) -> str:
     """The text with the header in front, and what runs each kernel function behind it."""
     assert _INCLUDE in text
     runners = (
-        f'extern "C" void {grid_name(name)}(ulong words, uint threads) {{ '
-        f"for (uint thread = 0; thread < threads; ++thread) {name}(*(device Launch*)words, thread, threads); }}"
+        f'extern "C" uint {grid_name(name)}(ulong words, uint threads) {{ '
+        f"return lanes::run({name}, *(device Launch*)words, threads); }}"
         for name in names
     )
     return "\n".join([text.replace(_INCLUDE, SHIM, 1), *runners, ""])

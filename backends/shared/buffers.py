@@ -28,11 +28,17 @@ class Buffer:
         address: where kernels find it.
         bytes: the host's view of it (u8), which keeps it alive.
         handle: what the driver knows it by.
+        offset: where it begins in what has that handle, in bytes.
     """
 
     address: int
     bytes: npt.NDArray[np.uint8]
     handle: object = None
+    offset: int = 0
+
+    def part(self, at: int, size: int) -> Buffer:
+        """The `size` bytes from the one `at` on."""
+        return Buffer(self.address + at, self.bytes[at : at + size], self.handle, self.offset + at)
 
 
 class Memory(Protocol):

@@ -1,16 +1,16 @@
-"""Programs on a device whose dispatches run in order, and which the host waits for: what launches use and report."""
+"""Programs on a device whose dispatches run in order: what launches use and report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from adstack.errors import AdstackError
 from adstack.ir.structure import Program
-from adstack.runtime.protocol.backend import Bindings, Scalars
+from adstack.runtime.protocol.backend import Array, Bindings, Scalars
 
 from .bits import raw_bits
 from .buffers import Buffer, Memory, words_of
@@ -18,43 +18,34 @@ from .extents import Extent
 from .launch_words import Context
 from .layouts import Layouts
 from .own_size import own_size
-from .reports import OVERFLOW, PRINT_WORDS, failure, overflow_error, taken_prints, taken_records
+from .queueing import Driver, Pipeline, Queue
+from .reports import (
+    OVERFLOW,
+    PRINT_WORDS,
+    failure,
+    outgrown_in_graph,
+    overflow_error,
+    taken_prints,
+    taken_records,
+)
 from .sites import Site, record_words
-from .standing import Standing
+from .standing import Repeatable
 
-__all__ = ["Driver", "Executable", "Pipeline", "finished"]
+__all__ = ["Driver", "Executable", "Pipeline", "Step", "finished"]
 
 _WORD: Final = (1 << 64) - 1
 
-Pipeline: TypeAlias = Any
-"""A kernel function that is ready to run: a handle that is only ever passed back to the driver."""
 
+@dataclass(frozen=True)
+class Step:
+    """A dispatch: the number of a task, and how many threads run it."""
 
-class Driver(Protocol):
-    """A device whose dispatches have finished when `finish` returns.
-
-    Attributes:
-        name: of the device.
-        kind: how it executes, see `protocol.backend.KINDS`.
-        most: threads that a dispatch gets at most.
-    """
-
-    name: str
-    kind: str
-    most: int
-
-    def allocate(self, size: int) -> Buffer:
-        """So many zeroed bytes, `size`, which go with the last reference; AdstackMemoryError if there aren't any."""
-
-    def dispatch(self, pipeline: Pipeline, words: Buffer, threads: int) -> None:
-        """Queue a kernel function, the `pipeline`, on so many threads, which are handed the `words` of a launch."""
-
-    def finish(self) -> None:
-        """Wait until everything that was queued has finished."""
+    number: int
+    threads: int
 
 
 @dataclass
-class Executable(Standing):
+class Executable(Repeatable):
     """A compiled program with what its launches use.
 
     Attributes:
@@ -64,11 +55,16 @@ class Executable(Standing):
         sites: what may be reported.
         pipelines: one per task.
         extents: how many iterations each task has.
-        words: what a launch hands over, and behind it the places that live for one launch.
+        words: what the last launch hands over, and behind it the places that live for one launch.
         layouts: where its adstacks are.
+        constants: the words of a launch, filled where they never change.
+        located: words that hold addresses in the words' own memory: how many bytes from the first one.
         record: where overflows and failed checks are reported.
         prints: where printed text is collected.
         sizes: memory of its place "depths", if it has one.
+        depths: what stood there; not any more if `stale`.
+        shapes: extents of its places in the last launch.
+        checks: whether it was compiled for debug mode.
     """
 
     program: Program
@@ -79,35 +75,87 @@ class Executable(Standing):
     extents: list[Extent]
     words: Buffer
     layouts: Layouts
+    constants: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
+    located: Mapping[int, int] = field(default_factory=dict)
     record: Buffer | None = None
     prints: Buffer | None = None
     sizes: Buffer | None = None
+    depths: list[int] = field(default_factory=list)
+    stale: bool = True
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    checks: bool = False
 
-    def run(self, driver: Driver, number: int, scalars: Scalars, bindings: Bindings) -> None:
-        """Run all tasks of the launch of that `number`, on such scalar arguments and memory, and wait."""
-        sized = self.settled and bindings.sized
-        self.settled = False
+    @property
+    def waits(self) -> bool:
+        """Whether a launch must be over before the call returns: it has a result, or something to say."""
+        return bool(self.program.results or self.prints or self.checks)
+
+    @property
+    def heap_words(self) -> Sequence[int]:
+        """The words that hold the address of the heap."""
+        return [words.address for words in self.context.heaps.values()]
+
+    def run(self, queue: Queue, words: Buffer, number: int, scalars: Scalars, bindings: Bindings) -> list[Step]:
+        """Queue all tasks of a launch.
+
+        Args:
+            queue: of the device.
+            words: memory for what the launch is handed.
+            number: of the launch.
+            scalars: its arguments.
+            bindings: the memory that it works on.
+
+        Returns:
+            What it has dispatched.
+        """
+        sized, steps = self.settled and bindings.sized, list[Step]()
+        self.settled = self.repeated = False
+        self.hand(words, self.constants)
         self._fill(number, scalars, bindings)
-        self.layouts.check(self._depths())
-        for k, (task, extent) in enumerate(zip(self.program.tasks, self.extents, strict=True)):
-            iterations = 0 if sized and task.sizes else extent.count(scalars, bindings.shapes)
-            if not sized and self.layouts.looks_ahead(k):
-                driver.finish()
-                self.layouts.check(self._depths(), k)
-            if iterations != 0:
-                threads = driver.most if iterations is None else min(iterations, driver.most)
-                if self.layouts.has(k):
-                    threads = self._lay_out(driver, k, threads)
-                driver.dispatch(self.pipelines[k], self.words, threads)
-        driver.finish()
+        self.layouts.check(self.depths)
+        for k, task in enumerate(self.program.tasks):
+            threads = 0 if sized and task.sizes else self._threads(k, scalars, bindings, queue.most)
+            if self.stale and self.layouts.looks_ahead(k):
+                self.learn_depths(queue)
+                self.layouts.check(self.depths, k)
+            if threads:
+                self.stale |= bool(task.sizes)
+                steps.append(self._dispatch(queue, k, threads))
         self.settled = True
+        return steps
+
+    def sizers(self, scalars: Scalars, bindings: Bindings, most: int) -> list[Step]:
+        """The dispatches of a launch that compute depths, of `most` threads at most."""
+        sizers = [k for k, task in enumerate(self.program.tasks) if task.sizes]
+        steps = [Step(k, self._threads(k, scalars, bindings, most)) for k in sizers]
+        return [step for step in steps if step.threads]
+
+    def _threads(self, number: int, scalars: Scalars, bindings: Bindings, most: int) -> int:
+        """How many threads a task gets where there is memory for its adstacks; 0 if it has no iterations."""
+        iterations = self.extents[number].count(scalars, bindings.shapes)
+        return most if iterations is None else min(iterations, most)
+
+    def hand(self, words: Buffer, told: Array, storage: Buffer | None = None) -> None:
+        """Let a launch have what it is told.
+
+        Args:
+            words: memory of its own, which nothing uses.
+            told: the words, but for addresses in that memory.
+            storage: where the adstack heap is; None to leave that as it is.
+        """
+        context, self.words = self.context, words
+        there = words_of(words)
+        there[: context.words] = told
+        words.bytes[8 * context.words : context.size] = 0
+        for word, at in self.located.items():
+            there[word] = words.address + at
+        if storage is not None:
+            there[list(self.heap_words)] = storage.address
 
     def _fill(self, number: int, scalars: Scalars, bindings: Bindings) -> None:
-        """Write the words that the launch hands to kernels: its number, scalars, extents, and addresses of memory."""
+        """Write the words that differ between launches: number, scalars, extents, and addresses of memory."""
         context, words = self.context, words_of(self.words)
         self.shapes = bindings.shapes
-        self.words.bytes[8 * context.words :] = 0
         for slot, value, dtype in zip(context.params, scalars, self.program.params, strict=True):
             words[slot] = raw_bits(value, dtype)
         for name, slot in context.pointers.items():
@@ -116,16 +164,24 @@ class Executable(Standing):
             words[slot] = bindings.shapes[name][axis]
         words[context.own["launch"]] = number
 
-    def _depths(self) -> list[int]:
-        """The depths that sizers have computed, in the order of the place "depths"."""
-        return [] if self.sizes is None else self.sizes.bytes.view(np.int64).tolist()
+    def _dispatch(self, queue: Queue, number: int, threads: int) -> Step:
+        """Queue a task on so many threads, or as many as there is memory for."""
+        if self.layouts.has(number):
+            threads = self._lay_out(queue, number, threads)
+        queue.dispatch(self.pipelines[number], self.words, threads)
+        return Step(number, threads)
 
-    def _lay_out(self, driver: Driver, number: int, threads: int) -> int:
+    def learn_depths(self, queue: Queue) -> None:
+        """Wait for the sizers that were queued, and look what they have computed."""
+        queue.finish()
+        self.depths = [] if self.sizes is None else self.sizes.bytes.view(np.int64).tolist()
+        self.stale = False
+
+    def _lay_out(self, queue: Queue, number: int, threads: int) -> int:
         """Make a task's adstacks ready for up to so many threads; for how many that is."""
-        if self.layouts.needs_depths(number):
-            driver.finish()  # its sizers may still be queued
-        table = self.layouts.lay_out(number, threads, self._depths())
-        return self.tell(number, threads, table)
+        if self.stale and self.layouts.needs_depths(number):
+            self.learn_depths(queue)
+        return self.tell(number, threads, self.layouts.lay_out(number, threads, self.depths))
 
     def tell(self, number: int, threads: int, table: Sequence[int]) -> int:
         """Write down where a task's adstacks are: `table` is what `Layouts.lay_out` gives; how many threads run."""
@@ -134,7 +190,7 @@ class Executable(Standing):
         return threads
 
     def results(self) -> Scalars:
-        """The scalars that the last launch returned."""
+        """The scalars that the last launch, which is over, has returned."""
         places, inside = self.program.places, self.context.inside
         return [self._result(inside[name], places[name].dtype.numpy) for name in self.program.results]
 
@@ -142,37 +198,36 @@ class Executable(Standing):
         value: float = self.words.bytes[at : at + kind.itemsize].view(kind)[0].item()
         return value
 
-    def report(self) -> None:
-        """Print what the last launch printed, and raise what it reported."""
-        error = self._failure()
+    def show(self) -> None:
+        """Print what the last launch, which is over, has printed; AdstackRuntimeError if that was too much to keep."""
         if self.prints is not None:
             print(taken_prints(self.program.name, self.sites, self.prints.bytes.view(np.uint64)), end="")
-        if error is not None:
-            raise error
 
-    def _failure(self) -> AdstackError | None:
-        if self.record is None:
-            return None
-        taken = taken_records(words_of(self.record))
+    def failure(self) -> AdstackError | None:
+        """What launches that are over have reported, if anything; the record is clear then."""
+        taken = None if self.record is None else taken_records(words_of(self.record))
         if taken is None:
             return None
         overflow, record = taken
         self.settled = False
         sites = self.sites
+        if self.repeated and (not record[0] or sites[record[1]].kind == "claims"):
+            return outgrown_in_graph(self.program.name, sites, self.layouts.uses.values(), overflow, record)
         return failure(sites, record, self.shapes) if record[0] else overflow_error(sites, overflow)
 
 
 def finished(executable: Executable, memory: Memory, seed: int, *, debug: bool) -> None:
-    """Give a program the memory for what its launches keep and report, and its words what never changes.
+    """Give a program the memory for what its launches keep and report, and write down what never changes.
 
     Args:
-        executable: whose words are zeroed so far.
+        executable: what was compiled.
         memory: where from.
         seed: of random numbers.
         debug: whether checks report as well.
     """
     context, kinds = executable.context, {site.kind for site in executable.sites}
-    words = words_of(executable.words)
+    executable.constants = words = np.zeros(context.words, np.uint64)
+    executable.checks = debug
     words[context.own["seed"]] = seed & _WORD
     if debug or kinds - {"print"}:
         executable.record = record = memory.allocate(8 * (OVERFLOW + record_words(executable.sites)))

@@ -50,12 +50,13 @@ class Layouts:
         most: bytes that the device binds as one heap; 0 where it is reached by addresses.
 
     Attributes:
+        limit: see above.
         uses: what was laid out last, by the number of the task.
         threads, running: for how many threads that was, and how many run then.
     """
 
     def __init__(self, program: Program, heaps: Mapping[int, Words], heap: Heap, limit: int, most: int = 0) -> None:
-        self._program, self._heaps, self._heap, self._limit, self._most = program, heaps, heap, limit, most
+        self._program, self._heaps, self._heap, self.limit, self._most = program, heaps, heap, limit, most
         self.uses: dict[int, TaskUse] = {}
         self.threads: dict[int, int] = {}
         self.running: dict[int, int] = {}
@@ -65,6 +66,10 @@ class Layouts:
     def has(self, number: int) -> bool:
         """Whether task `number` has adstacks in the heap."""
         return number in self._heaps
+
+    def heap(self, number: int) -> TaskHeap:
+        """The adstacks of task `number`, which has some."""
+        return self._heaps[number].heap
 
     def stands(self, number: int, threads: int, depths: Sequence[int]) -> bool:
         """Whether task `number` has been laid out for so many threads and these depths, and the heap is what it was."""
@@ -83,7 +88,7 @@ class Layouts:
         placement = self.place(number, depths)
         stride = placement.stride + max(placement.beyond, _MARGIN)
         wanted = self._heaps[number].heap.lanes(threads, depths)
-        lanes = self._heap.room(stride, wanted, least(self._limit, self._most))
+        lanes = self._heap.room(stride, wanted, least(self.limit, self._most))
         if not lanes:
             raise self._limit_reached(number, stride)
         name = self._program.tasks[number].name
@@ -104,7 +109,7 @@ class Layouts:
 
     def check(self, depths: Sequence[int], number: int = 0) -> None:
         """Before a task runs: can it and later ones, as far as their depths are known? HeapLimit if one can't."""
-        limit = current().heap_limit(least(self._limit, self._most))
+        limit = current().heap_limit(least(self.limit, self._most))
         for later in self._known(number) if limit else ():
             placement = self.place(later, depths)
             stride = placement.stride + max(placement.beyond, _MARGIN)
@@ -121,7 +126,7 @@ class Layouts:
             self._program.name,
             self._program.tasks[number].name,
             stride,
-            self._limit,
+            self.limit,
             number=number,
             most=self._most,
             touched=touched(before),
@@ -130,7 +135,7 @@ class Layouts:
 
     def place(self, number: int, depths: Sequence[int]) -> Placement:
         """Where the adstacks of task `number` would be with these depths; AdstackMemoryError if one is too deep."""
-        layout = self._heaps[number].heap
+        layout = self.heap(number)
         placement = layout.place(depths)
         for group, capacity in zip(layout.groups, placement.capacities, strict=True):
             if capacity >= UNCOUNTABLE:

@@ -35,6 +35,7 @@ __all__ = [
     "failure",
     "number",
     "outgrown",
+    "outgrown_in_graph",
     "overflow_error",
     "printed",
     "taken_prints",
@@ -207,6 +208,26 @@ def outgrown(kernel: str, task: str, what: str, room: int, loc: SourceSpan | Non
         loc=loc if loc is not None and loc.line else None,
         do="capture the graph again: renew() it, or record it anew",
     )
+
+
+def outgrown_in_graph(
+    kernel: str, sites: Sequence[Site], uses: Iterable[TaskUse], overflow: Sequence[int], record: Sequence[int]
+) -> AdstackStaleBoundError:
+    """The error for adstacks that were too small in a launch of a graph.
+
+    Args:
+        kernel: its name.
+        sites: what it may report.
+        uses: the room that its adstacks had.
+        overflow: the record of overflows.
+        record: the record of failed checks, of which only one about claims may be there.
+    """
+    if record[0]:
+        site = sites[record[1]]
+        room = next(use.blocks for use in uses if use.task == site.task)
+        return outgrown(kernel, site.task, "more iterations keep values at once", room, site.loc)
+    site = sites[overflow[0] - 1]
+    return outgrown(kernel, site.task, f"{overflow[2]} values have to be kept", overflow[1], site.loc)
 
 
 def taken_prints(name: str, sites: Sequence[Site], words: npt.NDArray[np.uint64]) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adstack.backends.codegen_spirv.tasks import Emitted
 from adstack.backends.shared.extents import Extent
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.layouts import Layouts
-from adstack.backends.shared.reports import failure, outgrown, overflow_error, taken_prints, taken_records
+from adstack.backends.shared.reports import failure, outgrown_in_graph, overflow_error, taken_prints, taken_records
 from adstack.backends.shared.standing import Repeatable
 from adstack.errors import AdstackError
 from adstack.ir.structure import Program
@@ -129,23 +128,13 @@ class Executable(Repeatable):
         self.settled = False
         sites = self.emitted.sites
         if self.repeated and (not record[0] or sites[record[1]].kind == "claims"):
-            return self._outgrown(overflow, record)
+            return outgrown_in_graph(self.program.name, sites, self.layouts.uses.values(), overflow, record)
         return failure(sites, record, self._extents()) if record[0] else overflow_error(sites, overflow)
 
     def _extents(self) -> dict[str, tuple[int, ...]]:
         """The extents of its places in the last launch."""
         by_machine_code = self.launcher is not None and self.launcher.number > self.number
         return self.launcher.shapes() if self.launcher is not None and by_machine_code else self.shapes
-
-    def _outgrown(self, overflow: Sequence[int], record: Sequence[int]) -> AdstackError:
-        """The same where a graph has kept adstacks that are too small."""
-        name, sites = self.program.name, self.emitted.sites
-        if record[0]:
-            site = sites[record[1]]
-            room = next(use.blocks for use in self.layouts.uses.values() if use.task == site.task)
-            return outgrown(name, site.task, "more iterations keep values at once", room, site.loc)
-        site = sites[overflow[0] - 1]
-        return outgrown(name, site.task, f"{overflow[2]} values have to be kept", overflow[1], site.loc)
 
     def show(self) -> None:
         """Print what the last launch, which is over, has printed; AdstackRuntimeError if that was too much to keep."""

@@ -112,7 +112,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="there is no chromium; on Debian, install chromium"))
         if item.path.parent.name == "qemu" and _without_emulator():
             item.add_marker(pytest.mark.skip(reason=_without_emulator()))
-        if item.path.parent.name in _BY_CLANG and _without_clang():
+        if (item.path.parent.name in _BY_CLANG or item.get_closest_marker("clang")) and _without_clang():
             item.add_marker(pytest.mark.skip(reason=_without_clang()))
         if item.path.parent.name in _ON_VULKAN:
             listens = item.get_closest_marker("validation_layer") is not None

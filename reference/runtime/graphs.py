@@ -71,7 +71,8 @@ class Captured:
         self._work_on(launches)
 
     def _work_on(self, launches: Sequence[Planned]) -> None:
-        """Note the memory of the launches."""
+        """Note the launches, and their memory."""
+        self._launches = list(launches)
         buffers = {id(b): b for launch in launches for b in launch.buffers.values()}
         self._buffers = list(buffers.values())
         for buffer in self._buffers:
@@ -108,6 +109,10 @@ class Captured:
         finally:
             for buffer, _ in self._written.values():
                 buffer.touch()
+        if done:
+            before = self._backend.launches - len(self._launches)
+            for number, launch in enumerate(self._launches, before + 1):
+                launch.plan.repeated(number, launch.scalars)
         count("graph_launches", int(done))
         return done
 

@@ -81,6 +81,10 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
+    def repeated(self, number: int, scalars: Scalars) -> None:
+        """A graph has launched it, with such scalar arguments: that was the backend's launch of this `number`."""
+        self._number, self._scalars = number, scalars
+
     def _forget(self, arrays: Mapping[str, Buffer]) -> None:
         """A launch with these array arguments has failed: what it did is not known."""
         if self.sizing is not None:

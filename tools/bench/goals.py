@@ -130,7 +130,7 @@ _PROGRAMS_ON_GPUS: Final = (
 )
 _CHECKPOINTED: Final = "Near to 1, from 0.8 to 1.2: calls and gradients one by one, of which Python notes each."
 _TAPES_OF_CUDA: Final = (
-    "By little: its 202 kernels are nodes of graphs; the rest is Python that opens and closes a tape, 0.2 ms."
+    "By little: its 202 kernels are nodes of graphs. The rest, 0.2 ms, is Python's: it opens and closes the tape."
 )
 _NO_RECORD: Final = "No machine with records has had what it takes: asv's family dispatch on vulkan, and torch."
 _OF_HOST: Final = (

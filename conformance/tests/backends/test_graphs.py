@@ -13,9 +13,12 @@ from adstack.errors import AdstackMemoryError, AdstackStaleBoundError
 from adstack.runtime import state
 
 
-@pytest.fixture(params=["cuda", "vulkan"])
+@pytest.fixture(
+    params=["cuda", "vulkan", *(pytest.param(arch, marks=pytest.mark.clang) for arch in ("metal", "amdgpu"))]
+)
 def arch(request, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    for name, device in (("CUDA", "host"), ("METAL", "host"), ("AMDGPU", "gfx1100")):
+        monkeypatch.setenv(f"ADSTACK_{name}_DEVICE", device)
     yield getattr(qd, request.param)
     qd.reset()
 
@@ -170,7 +173,7 @@ def test_where_there_is_no_memory_for_its_adstacks_any_more_a_graph_is_launched_
     g.launch()
     want = loops.x.grad.to_numpy().tobytes()
     device: Any = state.current().backend
-    heap = device.heap if arch is qd.cuda else device.common.heap
+    heap = device.common.heap if arch is qd.vulkan else device.heap
     heap.drop()
     loops.x.grad.fill(0.0)
     with monkeypatch.context() as full:

@@ -1,16 +1,17 @@
-"""The Python module Metal of pyobjc, as far as it is used, played by the host: what is queued runs when waited for."""
+"""The Python module Metal of pyobjc, as far as it is used, played by the host: what is queued runs when asked for."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from adstack.backends.metal.toolchain import grid_name, host_library
 
-__all__ = ["MTLCompileOptions", "MTLCreateSystemDefaultDevice", "MTLSizeMake"]
+__all__ = ["Command", "MTLCompileOptions", "MTLCreateSystemDefaultDevice", "MTLSizeMake", "autorelease_pool"]
 
 
 class MTLCompileOptions:
@@ -61,26 +62,28 @@ class _Library:
 class _Pipeline:
     def __init__(self, text: str, name: str) -> None:
         self.library = host_library(text, [name], keep=False)
-        self.run = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32)(self.library[grid_name(name)])
+        self.run = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)(self.library[grid_name(name)])
 
 
-class _Command:
+class Command:
     """A command buffer, and the encoder of its only pass."""
 
     def __init__(self, queue: Device) -> None:
         self.queue, self.used = queue, list[_Buffer]()
         self.steps: list[Callable[[], Any]] = []
-        self.committed = self.ended = False
+        self.committed = self.ended = self.asked = False
 
-    def computeCommandEncoder(self) -> _Command:
+    def computeCommandEncoderWithDispatchType_(self, kind: int) -> Command:
+        assert kind == 0
         return self
 
     def setComputePipelineState_(self, pipeline: _Pipeline) -> None:
         self.pipeline = pipeline
 
     def setBuffer_offset_atIndex_(self, buffer: _Buffer, offset: int, index: int) -> None:
-        assert (offset, index) == (0, 0)
-        self.words = buffer
+        assert index == 0
+        assert offset % 256 == 0
+        self.words, self.offset = buffer, offset
 
     def useResource_usage_(self, buffer: _Buffer, usage: int) -> None:
         assert usage == 3
@@ -89,7 +92,8 @@ class _Command:
     def dispatchThreads_threadsPerThreadgroup_(self, grid: tuple[int, ...], group: tuple[int, ...]) -> None:
         assert 1 <= group[0] <= 64
         assert self.words in self.used
-        self.steps.append(lambda: self.pipeline.run(self.words.gpuAddress(), grid[0]))
+        run, address = self.pipeline.run, self.words.gpuAddress() + self.offset
+        self.steps.append(lambda: _whole(run(address, grid[0])))
 
     def endEncoding(self) -> None:
         self.ended = True
@@ -99,16 +103,23 @@ class _Command:
         self.committed = True
         self.queue.commands.append(self)
 
-    def waitUntilCompleted(self) -> None:
-        while self.queue.commands:
-            for step in self.queue.commands.pop(0).steps:
-                step()
-
     def status(self) -> int:
+        """Scheduled when it is asked first; then it runs, after those before it."""
+        if self in self.queue.commands:
+            if not self.asked:
+                self.asked = True
+                return 3
+            while self in self.queue.commands:
+                for step in self.queue.commands.pop(0).steps:
+                    step()
         return self.queue.state
 
     def error(self) -> str:
         return "a page fault"
+
+
+def _whole(line: int) -> None:
+    assert line == 0, f"threads of a simdgroup are at different calls, one of them in line {line}"
 
 
 class Device:
@@ -117,7 +128,7 @@ class Device:
     state = 4
 
     def __init__(self) -> None:
-        self.commands: list[_Command] = []
+        self.commands: list[Command] = []
 
     def name(self) -> str:
         return "a played device"
@@ -125,8 +136,8 @@ class Device:
     def newCommandQueue(self) -> Device:
         return self
 
-    def commandBuffer(self) -> _Command:
-        return _Command(self)
+    def commandBuffer(self) -> Command:
+        return Command(self)
 
     def newBufferWithLength_options_(self, size: int, options: int) -> _Buffer | None:
         return _Buffer(size) if size < 1 << 40 else None
@@ -137,6 +148,12 @@ class Device:
 
     def newComputePipelineStateWithFunction_error_(self, function: tuple[str, str], _: None) -> Any:
         return _Pipeline(*function), None
+
+
+@contextmanager
+def autorelease_pool() -> Iterator[None]:
+    """What the module objc has: it stands for that one, too."""
+    yield
 
 
 def MTLCreateSystemDefaultDevice() -> Device:

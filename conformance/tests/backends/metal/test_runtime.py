@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import signal
 import sys
+import weakref
 
 import numpy as np
 import played_metal
@@ -10,7 +13,7 @@ import pytest
 
 import adstack as qd
 from adstack import inspection
-from adstack.backends.metal import capability, native
+from adstack.backends.metal import capability, emulator, native
 from adstack.backends.metal.toolchain import host_library
 from adstack.backends.shared import clang
 from adstack.conformance.subjects.backends import backend_subject
@@ -159,6 +162,161 @@ def logged_gradient():
     return x.grad.to_numpy().tobytes()
 
 
+def counter():
+    """A field, and a kernel that adds its argument to its element."""
+    x = qd.field(qd.i32, shape=1)
+
+    @qd.kernel
+    def add(n: qd.i32):
+        x[0] += n
+
+    return x, add
+
+
+@pytest.mark.usefixtures("on_metal_host")
+class TestQueuedLaunches:
+    """The host that plays the device runs nothing before somebody waits."""
+
+    @pytest.fixture(autouse=True)
+    def _count(self, monkeypatch):
+        self.waits = []
+        wait = emulator.Emulator.wait
+
+        def counted(device, behind):
+            self.waits.append(behind)
+            wait(device, behind)
+
+        monkeypatch.setattr(emulator.Emulator, "wait", counted)
+
+    def test_each_has_arguments_of_its_own(self):
+        x, add = counter()
+        add(1)
+        self.waits.clear()
+        for number in range(100):
+            add(number)
+        assert not self.waits
+        assert x[0] == 1 + sum(range(100))
+        assert self.waits == [0]
+
+    def test_so_many_are_under_way_at_most(self):
+        x, add = counter()
+        for number in range(1000):
+            add(number)
+        assert set(self.waits) == {4}
+        assert x[0] == sum(range(1000))
+
+    @pytest.mark.parametrize("look", ["sync", "item", "to_numpy", "put", "fill", "copy_from"])
+    def test_who_looks_or_writes_waits(self, look):
+        x, add = counter()
+        y = qd.field(qd.i32, shape=1)
+        add(3)
+        if look == "sync":
+            qd.sync()
+            assert self.waits == [0]
+        elif look == "put":
+            x[0] = 5
+        elif look == "fill":
+            x.fill(5)
+        elif look == "copy_from":
+            y.copy_from(x)
+            x.copy_from(y)
+        elif look == "to_numpy":
+            assert x.to_numpy().tolist() == [3]
+        seen = x[0]
+        assert seen == (5 if look in ("put", "fill") else 3)
+        add(1)
+        assert x[0] == seen + 1
+
+    def test_a_result_is_waited_for(self):
+        x, add = counter()
+
+        @qd.kernel
+        def doubled() -> qd.i32:
+            return x[0] * 2
+
+        add(4)
+        assert doubled() == 8
+
+    def test_memory_that_python_drops_stays_until_launches_are_over(self):
+        @qd.kernel
+        def number(a: qd.types.ndarray(qd.i32, ndim=1)):
+            for i in a:
+                a[i] = i
+
+        first, second = (qd.ndarray(qd.i32, shape=1000) for _ in range(2))
+        number(first)
+        number(second)  # else the kernel would remember the first one
+        memory = weakref.ref(first.buffer.storage.buffer)
+        del first
+        gc.collect()
+        assert memory() is not None
+        assert second.to_numpy().tolist() == list(range(1000))
+        gc.collect()
+        assert memory() is None
+
+    def test_depths_are_looked_at_once_they_are_computed(self):
+        """Sizers run before adstacks are laid out, whatever was queued before them."""
+        x, y = (qd.field(qd.f32, shape=4, needs_grad=True) for _ in range(2))
+        n = qd.field(qd.i32, shape=4)
+        x.fill(0.5)
+
+        @qd.kernel
+        def grow():
+            for i in n:
+                n[i] += i
+
+        @qd.kernel
+        def step():
+            for i in x:
+                s = x[i]
+                for _ in range(n[i]):
+                    s = s * s + 0.25
+                y[i] = s
+
+        slots = []
+        for _ in range(3):
+            grow()
+            step()
+            y.grad.fill(1)
+            x.grad.fill(0)
+            step.grad()
+            slots.append(step.grad.adstack_report(use=True).rows[0].used)
+        assert slots == sorted(set(slots))
+
+    def test_what_went_wrong_is_raised_once_where_somebody_waits(self):
+        x = qd.field(qd.i32, shape=4, name="x")
+
+        @qd.kernel
+        def k(i: qd.i32):
+            x[i] = 1
+
+        k(9)
+        k(2)
+        with pytest.raises(qd.AdstackOutOfBoundsError, match=r"field x at \(9\)"):
+            x.to_numpy()
+        assert x.to_numpy().tolist() == [0, 0, 1, 0]
+
+    def test_in_debug_mode_it_is_raised_at_the_launch(self):
+        qd.init(arch=qd.metal, offline_cache=False, debug=True)
+        x = qd.field(qd.i32, shape=4, name="x")
+
+        @qd.kernel
+        def k(i: qd.i32):
+            x[i] = 1
+
+        k(2)
+        with pytest.raises(qd.AdstackOutOfBoundsError, match=r"field x at \(9\)"):
+            k(9)
+
+    def test_so_much_that_was_dropped_is_not_kept(self):
+        x, add = counter()
+        add(1)
+        for _ in range(3):
+            qd.ndarray(qd.f32, shape=(12 << 20,))
+        assert self.waits
+        assert x[0] == 1
+
+
 @pytest.mark.usefixtures("on_metal_host")
 class TestLaunches:
     def test_gradients_with_logs_are_the_references(self):
@@ -195,8 +353,9 @@ class TestLaunches:
         def k(i: qd.i32):
             x[i] = 1
 
+        k(9)
         with pytest.raises(qd.AdstackOutOfBoundsError, match=r"Accessing field x at \(9\), outside its extents \(4\)"):
-            k(9)
+            qd.sync()
         k(3)
         assert x.to_numpy().tolist() == [0, 0, 0, 1]
 
@@ -216,7 +375,8 @@ class TestOnApplesSystem:
 
     @pytest.fixture(autouse=True)
     def played(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "Metal", played_metal)
+        for name in ("Metal", "objc"):
+            monkeypatch.setitem(sys.modules, name, played_metal)
         monkeypatch.setattr(native.platform, "system", lambda: "Darwin")
         monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: name)
         monkeypatch.setenv(capability.CHOICE, capability.DEFAULT)
@@ -249,5 +409,41 @@ class TestOnApplesSystem:
         def k():
             x[0] = 1
 
+        k()
         with pytest.raises(qd.AdstackRuntimeError, match="a played device failed: a page fault"):
-            k()
+            qd.sync()
+        qd.sync()
+
+    def test_a_wait_is_interrupted(self, monkeypatch):
+        qd.init(arch=qd.metal, offline_cache=False)
+        x, add = counter()
+        add(3)
+        status = played_metal.Command.status
+
+        def interrupted(command):
+            monkeypatch.setattr(played_metal.Command, "status", status)
+            signal.raise_signal(signal.SIGINT)
+            return 3
+
+        monkeypatch.setattr(played_metal.Command, "status", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            qd.sync()
+        assert x[0] == 3
+
+    def test_launches_share_a_command_buffer_until_somebody_looks(self, monkeypatch):
+        handed = []
+        commit = played_metal.Command.commit
+        monkeypatch.setattr(played_metal.Command, "commit", lambda self: handed.append(len(self.steps)) or commit(self))
+        qd.init(arch=qd.metal, offline_cache=False)
+        x, add = counter()
+        for number in range(10):
+            add(number)
+        y = qd.field(qd.i32, shape=1)
+        y[0] = 7
+        assert handed == [10]
+        for number in range(300):
+            add(number)
+        assert handed == [10, 128, 128]
+        assert x[0] == sum(range(10)) + sum(range(300))
+        assert handed == [10, 128, 128, 44]
+        assert y[0] == 7
