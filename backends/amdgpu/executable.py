@@ -8,15 +8,17 @@ from dataclasses import dataclass, field, replace
 from adstack.backends.codegen_llvm.function.heap_table import Words
 from adstack.backends.shared.buffers import Buffer, words_of
 from adstack.backends.shared.extents import Extent
+from adstack.backends.shared.immediate import Driver as ImmediateDriver
 from adstack.backends.shared.immediate import Executable, finished
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.layouts import Layouts
 from adstack.ir.structure import Program
 from adstack.runtime.adstacks.heap import Heap
+from adstack.runtime.protocol.backend import Bindings, Scalars
 from adstack.runtime.protocol.options import Options
 
 from .codegen import Module
-from .emulator import Emulator
+from .driver import Driver
 from .toolchain import code_object
 
 __all__ = ["Compiled", "build"]
@@ -37,6 +39,12 @@ class Compiled(Executable):
     rows: dict[int, Words] = field(default_factory=dict)
     taken: Buffer | None = None
 
+    def run(self, driver: ImmediateDriver, number: int, scalars: Scalars, bindings: Bindings) -> None:
+        """See `Executable.run`. The lanes taken last time are forgotten before anything has these words cached."""
+        assert self.taken is not None
+        self.taken.bytes[:] = 0
+        super().run(driver, number, scalars, bindings)
+
     def tell(self, number: int, threads: int, table: Sequence[int]) -> int:
         """See `Executable.tell`: threads that have no lane are not started."""
         assert self.module is not None
@@ -45,15 +53,14 @@ class Compiled(Executable):
         words, row, base = words_of(self.words), self.rows[number], self.module.context.size
         words[self.module.context.own["heap"]] = address
         stride = self.layouts.uses[number].bytes // lanes
-        words_of(self.taken)[number] = 0
         told = [lanes, stride, threads, 0, self.taken.address + 8 * number, *rest]
         words[base + row.blocks : base + row.end] = [word & _WORD for word in told]
         return running
 
 
-def build(driver: Emulator, heap: Heap, program: Program, options: Options, module: Module) -> Compiled:
+def build(driver: Driver, heap: Heap, program: Program, options: Options, module: Module) -> Compiled:
     """Compile a module, and give the program the memory that its launches use."""
-    image = code_object(module.text, driver.name, keep=options.offline_cache)
+    image = code_object(module.text, driver.processor, keep=options.offline_cache)
     context = _context(program, module)
     layouts = Layouts(program, module.rows, heap, options.ad_stack_heap_limit)
     block = driver.allocate(-(-max(context.size, 8) // 8) * 8)

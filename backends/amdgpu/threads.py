@@ -15,13 +15,15 @@ from adstack.ir.types import DType
 
 from .division import quotient
 
-__all__ = ["ARENA", "MOST_THREADS", "Threads", "kernel"]
+__all__ = ["ARENA", "ARENA_BYTES", "MOST_THREADS", "Threads", "kernel"]
 
 MOST_THREADS: Final = 256
 """Threads of a workgroup, at most."""
 ARENA: Final = "adstack.arena"
 """A variable of the device, {where free memory begins, where it ends}, for tasks that take memory while they run; it is
 set before each launch. It is there only if a task does."""
+ARENA_BYTES: Final = 256 << 20
+"""How large that memory is. Pages of it that nobody touches take none where the host plays the device."""
 
 _HEAD: Final = """declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()

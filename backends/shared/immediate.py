@@ -47,7 +47,10 @@ class Driver(Protocol):
         """So many zeroed bytes, `size`, which go with the last reference; AdstackMemoryError if there aren't any."""
 
     def dispatch(self, pipeline: Pipeline, words: Buffer, threads: int) -> None:
-        """Queue a kernel function, the `pipeline`, on so many threads, which are handed the `words` of a launch."""
+        """Queue a kernel function, the `pipeline`, on so many threads at most, handed the `words` of a launch.
+
+        Threads divide the iterations among themselves, however many there are.
+        """
 
     def finish(self) -> None:
         """Wait until everything that was queued has finished."""
@@ -85,11 +88,22 @@ class Executable(Standing):
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def run(self, driver: Driver, number: int, scalars: Scalars, bindings: Bindings) -> None:
-        """Run all tasks of the launch of that `number`, on such scalar arguments and memory, and wait."""
+        """Run all tasks of the launch of that `number`, on such scalar arguments and memory, and wait.
+
+        Whatever is raised, nothing of it runs any more then.
+        """
         sized = self.settled and bindings.sized
         self.settled = False
         self._fill(number, scalars, bindings)
         self.layouts.check(self._depths())
+        try:
+            self._dispatch(driver, scalars, bindings, sized=sized)
+        finally:
+            driver.finish()
+        self.settled = True
+
+    def _dispatch(self, driver: Driver, scalars: Scalars, bindings: Bindings, *, sized: bool) -> None:
+        """Queue all tasks; sizers only if memory is not known to be `sized`."""
         for k, (task, extent) in enumerate(zip(self.program.tasks, self.extents, strict=True)):
             iterations = 0 if sized and task.sizes else extent.count(scalars, bindings.shapes)
             if not sized and self.layouts.looks_ahead(k):
@@ -100,8 +114,6 @@ class Executable(Standing):
                 if self.layouts.has(k):
                     threads = self._lay_out(driver, k, threads)
                 driver.dispatch(self.pipelines[k], self.words, threads)
-        driver.finish()
-        self.settled = True
 
     def _fill(self, number: int, scalars: Scalars, bindings: Bindings) -> None:
         """Write the words that the launch hands to kernels: its number, scalars, extents, and addresses of memory."""
