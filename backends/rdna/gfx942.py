@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from . import exchanges
+
 __all__ = ["BASES", "BY_HAND", "CLASSES", "LISTED"]
 
 LISTED: Final = """
@@ -123,6 +125,7 @@ BY_HAND: Final[tuple[tuple[str, int, str, str, tuple[str, ...], str], ...]] = (
     ("VOP3P", 49, "V_PK_MUL_F32", "u64", ("f32", "f32"), "packed<product_of, 2>"),
     ("VOP3P", 50, "V_PK_ADD_F32", "u64", ("f32", "f32"), "packed<sum_of, 2>"),
     ("VOP3P", 51, "V_PK_MOV_B32", "u64", ("u32", "u32"), "packed_move"),
+    *exchanges.BY_HAND,
     ("SMEM", 0, "S_LOAD", "-", ("u64", "u32"), "load_scalars"),
     ("DS", 0, "DS", "-", ("u32", "u32"), "access_shared"),
     ("FLAT", 0, "FLAT", "-", ("u64", "u32"), "access_flat"),
