@@ -32,7 +32,7 @@ __all__ = [
     "probe_emulated",
 ]
 
-SUMS: Final = ("own", "uniform")
+SUMS: Final = ("own", "uniform", "subgroup")
 """How sums are added up besides by atomics, see `adstack.analysis.accumulation`."""
 GAPS: tuple[tuple[str, str], ...] = ()
 """(rule or case, reason) of what is not there."""
