@@ -27,8 +27,8 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
         ),
         row(
             "amdgpu",
-            "kernels are compiled for it, and launched where the host plays a device: init says so",
-            "write qd.vulkan",
+            "nobody has tried a device of AMD's yet, which has to be asked for",
+            "set ADSTACK_AMDGPU_DEVICE=default to try one",
         ),
         row(
             "kernel",

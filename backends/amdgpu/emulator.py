@@ -18,7 +18,7 @@ from adstack.backends.shared.elf import Object
 from adstack.errors import InternalError
 
 from .layout import Descriptor, Kernel, kernels_of
-from .threads import ARENA
+from .threads import ARENA, ARENA_BYTES
 
 __all__ = ["Emulator", "started"]
 
@@ -26,8 +26,6 @@ _MORE: Final = 8
 """Threads of a workgroup besides those of a wave: a part of another."""
 _EXACT: Final = 0xF0
 """Of the modes for floats: to the nearest, and subnormal numbers stay."""
-_ARENA_BYTES: Final = 256 << 20
-"""For tasks that take memory while they run. Pages of it that nobody touches take none."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Emulator:
     kind = "emulated"
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = self.processor = name
         self._group = PROCESSORS[name].lanes + _MORE
         self.most = 2 * self._group
         self._arena: Buffer | None = None
@@ -73,9 +71,9 @@ class Emulator:
         code, descriptor = pipeline.code, pipeline.kernel.descriptor
         if pipeline.arena is not None:
             if self._arena is None:
-                self._arena = host_buffer(_ARENA_BYTES)
+                self._arena = host_buffer(ARENA_BYTES)
             bounds = code.bytes[pipeline.arena : pipeline.arena + 16].view(np.uint64)
-            bounds[:] = self._arena.address, self._arena.address + _ARENA_BYTES
+            bounds[:] = self._arena.address, self._arena.address + ARENA_BYTES
         groups = threads // self._group if threads % self._group == 0 else 1
         start = started(descriptor)
         code.dispatch(start, words.address, groups, threads // groups)

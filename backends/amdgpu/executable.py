@@ -16,7 +16,7 @@ from adstack.runtime.adstacks.heap import Heap
 from adstack.runtime.protocol.options import Options
 
 from .codegen import Module
-from .emulator import Emulator
+from .driver import Driver
 from .toolchain import code_object
 
 __all__ = ["Compiled", "build"]
@@ -54,9 +54,9 @@ class Compiled(Executable):
         return [self.module.context.own["heap"]]
 
 
-def build(driver: Emulator, heap: Heap, program: Program, options: Options, module: Module) -> Compiled:
+def build(driver: Driver, heap: Heap, program: Program, options: Options, module: Module) -> Compiled:
     """Compile a module, and give the program the memory that its launches use."""
-    image = code_object(module.text, driver.name, keep=options.offline_cache)
+    image = code_object(module.text, driver.processor, keep=options.offline_cache)
     context = _context(program, module)
     layouts = Layouts(program, module.rows, heap, options.ad_stack_heap_limit)
     block = driver.allocate(-(-max(context.size, 8) // 8) * 8)

@@ -7,21 +7,26 @@ to any memory, which were pointers to a certain one before: LLVM finds out which
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from adstack.backends.codegen_llvm import waves
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
 from adstack.ir.types import DType
 
 from .division import quotient
+from .lanes import TOGETHER, Lanes
 
-__all__ = ["ARENA", "MOST_THREADS", "Threads", "kernel"]
+__all__ = ["ARENA", "ARENA_BYTES", "MOST_THREADS", "Threads", "kernel"]
 
 MOST_THREADS: Final = 256
 """Threads of a workgroup, at most."""
 ARENA: Final = "adstack.arena"
 """A variable of the device, {where free memory begins, where it ends}, for tasks that take memory while they run; it is
 set before each launch. It is there only if a task does."""
+ARENA_BYTES: Final = 256 << 20
+"""How large that memory is. Pages of it that nobody touches take none where the host plays the device."""
 
 _HEAD: Final = """declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
@@ -71,6 +76,7 @@ define internal ptr @malloc(i64 %size) noinline nounwind {{
 }}
 """
 """`malloc` takes memory from the arena, which is free again after the launch. Tasks never ask for more than it has."""
+_LANES: Final = Lanes()
 _FREE: Final = "define internal void @free(ptr %memory) alwaysinline nounwind {\n  ret void\n}\n"
 
 
@@ -91,6 +97,32 @@ class Threads(Device):
     def serial(self, symbol: str) -> str:
         """A function that is inlined into its kernel."""
         return f'define internal void @"{_body(symbol)}"(ptr noalias %ctx) alwaysinline'
+
+    def gathered(self, e: FunctionWriter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
+        """One thread of a wave speaks for all that are here."""
+        everyone = _LANES.active(e.w)
+        return waves.first_of(_LANES, e.w, kind, dtype, (everyone, everyone), value)
+
+    @property
+    def together(self) -> int:
+        """A wave, which has so many threads at least."""
+        return TOGETHER
+
+    def agree(self, e: FunctionWriter, words: Sequence[str], condition: str) -> str:
+        """By ballots."""
+        return waves.agree(_LANES, e.w, words, condition)
+
+    def totals(self, e: FunctionWriter, kind: str, dtype: DType, values: Sequence[str]) -> Sequence[str]:
+        """By permutations."""
+        return waves.totals(_LANES, e.w, kind, dtype, values)
+
+    def peers(self, e: FunctionWriter, kind: str, dtype: DType, pointer: str, value: str) -> tuple[str, str]:
+        """By ballots about one pointer after another, and permutations."""
+        return waves.peers(_LANES, e.w, kind, dtype, pointer, value)
+
+    def lane(self, e: FunctionWriter) -> str:
+        """Counted from 0."""
+        return _LANES.lane(e.w)
 
     def divide(self, e: FunctionWriter, dtype: DType, a: str, b: str) -> str | None:
         """Division of f32 and f64, rounded correctly for every divisor."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adstack.analysis.teams import Team
+from adstack.backends.codegen_llvm import waves
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
 from adstack.backends.codegen_llvm.function.teams import ThreadBlocks
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
@@ -19,10 +20,9 @@ from adstack.backends.shared.workgroups import Room, team_in
 from adstack.ir.structure import Task
 from adstack.ir.types import DType, f32
 
-from .device_code import warps
 from .device_code.blocks import MOST, SHARED_BYTES, DeviceBlocks
 from .device_code.division import quotient
-from .device_code.warps import WARP, over_first
+from .device_code.warps import WARP, Warp, over_first
 from .overlap import WAIT
 from .played.blocks import HOST, HostBlocks
 
@@ -32,6 +32,7 @@ MOST_THREADS: Final = 256
 """Threads of a block, at most: so every thread may have as many registers as a thread can have."""
 PARAMETER_BYTES: Final = 32764
 """Bytes of parameters that a kernel may have."""
+_WARP: Final = Warp()
 
 _DEVICE: Final = """target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -162,19 +163,19 @@ class Threads(Device):
 
     def agree(self, e: FunctionWriter, words: Sequence[str], condition: str) -> str:
         """By a vote."""
-        return condition if self.host else warps.agree(e.w, words, condition)
+        return condition if self.host else waves.agree(_WARP, e.w, words, condition)
 
     def totals(self, e: FunctionWriter, kind: str, dtype: DType, values: Sequence[str]) -> Sequence[str]:
         """By shuffles."""
-        return values if self.host else warps.totals(e.w, kind, dtype, values)
+        return values if self.host else waves.totals(_WARP, e.w, kind, dtype, values)
 
     def peers(self, e: FunctionWriter, kind: str, dtype: DType, pointer: str, value: str) -> tuple[str, str]:
         """By matching pointers, and shuffles."""
-        return (value, "true") if self.host else warps.peers(e.w, kind, dtype, pointer, value)
+        return (value, "true") if self.host else waves.peers(_WARP, e.w, kind, dtype, pointer, value)
 
     def lane(self, e: FunctionWriter) -> str:
         """Counted from 0."""
-        return "0" if self.host else warps.lane(e.w)
+        return "0" if self.host else _WARP.lane(e.w)
 
     def reduce(self, e: FunctionWriter, word: str, pointer: str, dtype: DType, value: str) -> bool:
         """By `red`. Of an `atom` whose result nobody takes the driver does not always make one."""

@@ -19,6 +19,8 @@ _BEHIND: Final = 256
 """The first register that is for matrices."""
 _LOADS: Final = {number: f"S_LOAD_DWORD{size}" for number, size in enumerate(("", "X2", "X4", "X8", "X16"))}
 
+_EXCHANGES: Final = {61: "DS_SWIZZLE_B32", 63: "DS_BPERMUTE_B32"}
+
 
 class Cdna3(Encodings):
     """The instructions of gfx942."""
@@ -134,6 +136,8 @@ class Cdna3(Encodings):
     def ds(self, at: int, word: int) -> dict[str, int]:
         """A workgroup's memory: one offset of 16 bits, or two of 8."""
         number, second = word >> 17 & 255, self.words[at + 1]
+        if number in _EXCHANGES:
+            return self.exchange(at, _EXCHANGES[number])
         if number not in SHARED_CDNA3 or word >> 16 & 1:
             raise self.unknown(at, f"(DS {number})")
         name, how, size, unit = SHARED_CDNA3[number]

@@ -22,7 +22,7 @@ enum State { RUNS, ENDED, OUTSIDE, NO_CODE, NO_MEMORY, NO_INDEX, WAITS };
 // is one.
 struct Record { i32 op, size, dst, sdst, a, b, c, d, literal, offset, abs, neg, omod, clamp, opsel, of, select; };
 struct Wave {
-    u32 s[128], v[REGISTERS][LANES];
+    u32 s[128], v[REGISTERS + 1][LANES];  // the last one is for operands on their way
     u64 pc, base, scratch, group;
     u32 scc, state, bytes, group_bytes, indexed;
     i32 skew;

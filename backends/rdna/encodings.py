@@ -13,7 +13,8 @@ from typing import Final
 
 from adstack.errors import InternalError
 
-from .instructions import Instruction, instructions
+from .exchanges import BOUNDS, INACTIVE, SWIZZLES, control_exists
+from .instructions import BYTES, Instruction, instructions
 from .processors import Processor
 
 __all__ = ["EXEC", "FIELDS", "HALVES", "LITERAL", "M0", "NONE", "VCC", "VECTOR", "Encodings", "signed", "third"]
@@ -26,6 +27,10 @@ VCC, NONE, M0, EXEC, LITERAL, VECTOR = 106, 124, 125, 126, 255, 256
 HALVES: Final = ("b16", "u16", "i16", "f16")
 _READABLE: Final = {*range(209), *range(235, 239), *range(240, 249), 253, LITERAL, *range(VECTOR, VECTOR + 512)}
 """Codes of operands that the machine knows."""
+_PERMUTATIONS: Final = ("V_PERMLANE16_B32", "V_PERMLANEX16_B32")
+"""Instructions where what says which halves are meant says what becomes of threads that are not active."""
+_DPP16, _DPP8 = 250, (233, 234)
+"""Codes of a first operand that is that of other threads: of 16, or of 8; of these, of inactive threads, too."""
 _MODIFIED: Final = ("b16", "b32", "f16", "f32", "f64")
 
 
@@ -91,6 +96,8 @@ class Encodings(ABC):
         if not form:
             raise self.unknown(at, "of that format")
         row: dict[str, int] = getattr(self, form)(at, self.words[at])
+        if form in ("vop1", "vop2") and row.get("a") in (_DPP16, *_DPP8):
+            row = self._by_other_lanes(at, row)
         self.take_literal(at, row)
         self.rows[at] = [row.get(name, 0) for name in FIELDS]
         return row["size"]
@@ -119,6 +126,29 @@ class Encodings(ABC):
             row["size"] += 1
         if not set(codes) <= _READABLE:
             raise self.unknown(at, f"({self.names[at]} with operands {codes})")
+
+    def _by_other_lanes(self, at: int, row: dict[str, int]) -> dict[str, int]:
+        """An instruction whose first operand is that of other threads; a second word says which."""
+        word, one, eight = self.words[at + 1], self.named(self.names[at]), row["a"] in _DPP8
+        inner = {**row, "a": VECTOR + (word & 255)}
+        out = {"op": self.named("V_DPP").index, "size": 2, "dst": len(self.words) + len(self.more)}
+        if eight:
+            out |= {"d": 1, "literal": word >> 8, "of": INACTIVE * _DPP8.index(row["a"])}
+        else:
+            inner |= {"neg": word >> 20 & 1 | (word >> 22 & 1) << 1, "abs": word >> 21 & 1 | (word >> 23 & 1) << 1}
+            rows_and_banks = word >> 28 | (word >> 24 & 15) << 4
+            out |= {"offset": word >> 8 & 511, "of": rows_and_banks | BOUNDS * (word >> 19 & 1)}
+            out["of"] |= INACTIVE * (word >> 18 & 1)
+        self.allow(at, one, {"omod": 0, "clamp": 0, "neg": 0, **inner})
+        fits = all(BYTES.get(ty, 4) == 4 for ty in (one.result, *one.operands)) and one.result[-1] not in "+m-"
+        has_it = self.processor.lanes == 32 or not (eight or out["of"] & INACTIVE)
+        if one.is_by_hand or "k" in one.operands or not fits or not has_it:
+            raise self.unknown(at, f"({one.name} by other threads)")
+        if not eight and not control_exists(out["offset"], self.processor.lanes):
+            raise self.unknown(at, f"({one.name} by the threads {out['offset']:#x})")
+        self.names[at] = f"{one.name}_DPP"
+        self.more.append([inner.get(key, 0) for key in FIELDS])
+        return out
 
     # ---- scalar formats
 
@@ -152,6 +182,15 @@ class Encodings(ABC):
         """None, but for a constant."""
         _, out = self.row(at, "SOPP", word >> 16 & 127)
         return {**out, "offset": signed(word & 0xFFFF, 16)}
+
+    def exchange(self, at: int, name: str) -> dict[str, int]:
+        """Moves between threads that are written as accesses to a workgroup's memory."""
+        word, second = self.words[at], self.words[at + 1]
+        self.names[at] = name
+        out = {"op": self.named(name).index, "size": 2, "dst": second >> 24, "offset": word & 0xFFFF}
+        if name == "DS_SWIZZLE_B32" and out["offset"] >= SWIZZLES:
+            raise self.unknown(at, f"({name} of the pattern {out['offset']:#x})")
+        return {**out, "a": VECTOR + (second & 255), "b": VECTOR + (second >> 8 & 255)}
 
     # ---- vector formats
 
@@ -209,6 +248,7 @@ class Encodings(ABC):
         halves |= 8 if row.result in HALVES else 0
         is_float = row.result.startswith("f")
         clamps = is_float or "rec.clamp" in row.body
+        halves |= 3 if row.name in _PERMUTATIONS else 0
         strange = (out.get("abs", 0) | out["neg"]) & ~signs or out.get("opsel", 0) & ~(self.halves(row) and halves)
         if strange or (out["omod"] and not is_float) or (out["clamp"] and not clamps):
             raise self.unknown(at, f"({row.name} with modifiers that its types do not have)")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
 
-from . import gfx942
+from . import exchanges, gfx942
 from .arithmetic import ARITHMETIC
 from .core import LOOP, OPERANDS, TYPES, head
 from .memory import MEMORY
@@ -16,7 +16,7 @@ from .running import RUN
 from .scalars import SCALARS
 from .vectors import VECTORS
 
-__all__ = ["Instruction", "instructions", "source"]
+__all__ = ["BYTES", "Instruction", "instructions", "source"]
 
 _Row: TypeAlias = "tuple[str, int, str, str, tuple[str, ...], str]"
 """Format, number, name, types, meaning."""
@@ -73,7 +73,10 @@ _BY_HAND: Final[tuple[_Row, ...]] = (
     ("VOP3P", 32, "V_FMA_MIX_F32", "f32", ("f32", "f32", "f32"), "fma_mix"),
     ("VOP3P", 33, "V_FMA_MIXLO_F16", "f16", ("f32", "f32", "f32"), "fma_mix_half"),
     ("VOP3P", 34, "V_FMA_MIXHI_F16", "f16", ("f32", "f32", "f32"), "fma_mix_half"),
+    ("VOP3", 603, "V_PERMLANE16_B32", "u32", ("u32", "u32", "u32"), "permute_row<0>"),
+    ("VOP3", 604, "V_PERMLANEX16_B32", "u32", ("u32", "u32", "u32"), "permute_row<16>"),
     ("VOPD", 0, "V_DUAL", "-", (), "dual"),
+    *exchanges.BY_HAND,
     ("SMEM", 0, "S_LOAD", "-", ("u64", "u32"), "load_scalars"),
     ("DS", 0, "DS", "-", ("u32", "u32"), "access_shared"),
     ("FLAT", 0, "FLAT", "-", ("u64", "u32"), "access_flat"),
@@ -185,7 +188,8 @@ def source(processor: Processor) -> str:
     functions = [_scalar(row) if row.is_scalar else _vector(row) for row in rows if not row.is_by_hand]
     kinds = ", ".join(_kind(row) for row in rows)
     table = f"const Kind KINDS[] = {{{kinds}}};"
-    return "\n".join([head(processor), TYPES, ARITHMETIC, OPERANDS, *functions, LOOP, MEMORY, table, RUN])
+    behind = [LOOP, exchanges.EXCHANGES, MEMORY, table, RUN]
+    return "\n".join([head(processor), TYPES, ARITHMETIC, OPERANDS, *functions, *behind])
 
 
 def _kind(row: Instruction) -> str:

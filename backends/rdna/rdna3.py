@@ -31,6 +31,8 @@ _DUALS: Final = {
 _LOADS: Final = {0: "S_LOAD_B32", 1: "S_LOAD_B64", 2: "S_LOAD_B128", 3: "S_LOAD_B256", 4: "S_LOAD_B512"}
 _LONG: Final = {0x32: "vopd", 0x33: "vop3p", 0x35: "vop3", 0x36: "ds", 0x37: "flat", 0x3D: "smem"}
 
+_EXCHANGES: Final = {53: "DS_SWIZZLE_B32", 179: "DS_BPERMUTE_B32"}
+
 
 class Rdna3(Encodings):
     """The instructions of gfx1100."""
@@ -109,6 +111,8 @@ class Rdna3(Encodings):
     def ds(self, at: int, word: int) -> dict[str, int]:
         """A workgroup's memory: one offset of 16 bits, or two of 8."""
         number, second = word >> 18 & 255, self.words[at + 1]
+        if number in _EXCHANGES:
+            return self.exchange(at, _EXCHANGES[number])
         if number not in SHARED or word >> 17 & 1:
             raise self.unknown(at, f"(DS {number})")
         name, how, size, unit = SHARED[number]

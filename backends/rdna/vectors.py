@@ -110,6 +110,8 @@ VECTORS: Final = """
  54 V_FMAC_F16 f16 f16 f16 d : fused(a, b, c)
  55 V_FMAMK_F16 f16 f16 f16 k : fused(a, c, b)
  56 V_FMAAK_F16 f16 f16 f16 k : fused(a, b, c)
+ 57 V_MAX_F16 f16 f16 f16 : -least(-a, -b)
+ 58 V_MIN_F16 f16 f16 f16 : least(a, b)
  59 V_LDEXP_F16 f16 f16 i16 : f16(f32(scaled(f64(a), b)))
 [VOP3]
 531 V_FMA_F32 f32 f32 f32 f32 : __builtin_fmaf(a, b, c)
@@ -152,6 +154,7 @@ VECTORS: Final = """
 798 V_BCNT_U32_B32 u32 u32 u32 : __builtin_popcount(a) + b
 797 V_BFM_B32 u32 u32 u32 : ((1u << (a & 31)) - 1) << (b & 31)
 799 V_MBCNT_LO_U32_B32 u32 u32 u32 : __builtin_popcount(a & (l < 32 ? (1u << l) - 1 : ~0u)) + b
+800 V_MBCNT_HI_U32_B32 u32 u32 u32 : (l < 32 ? 0 : __builtin_popcount(a & ((1u << (l - 32)) - 1))) + b
 596 V_DIV_FIXUP_F16 f16 f16 f16 f16 : fixed_half(a, b, c)
 551 V_DIV_FIXUP_F32 f32 f32 f32 f32 : fixed(a, b, c)
 552 V_DIV_FIXUP_F64 f64 f64 f64 f64 : fixed(a, b, c)

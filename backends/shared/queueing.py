@@ -45,7 +45,10 @@ class Driver(Protocol):
         """So many zeroed bytes, `size`, which go with the last reference; AdstackMemoryError if there aren't any."""
 
     def dispatch(self, pipeline: Pipeline, words: Buffer, threads: int) -> None:
-        """Queue a kernel function, the `pipeline`, on so many threads, which are handed the `words` of a launch."""
+        """Queue a kernel function, the `pipeline`, on so many threads at most, handed the `words` of a launch.
+
+        Threads divide the iterations among themselves, however many there are.
+        """
 
     def finish(self) -> None:
         """Wait until everything that was queued has finished."""

@@ -7,7 +7,8 @@ import pytest
 from warps import bits_of, number, run_block
 
 from adstack.backends.codegen_llvm.text.writer import Writer, type_text
-from adstack.backends.cuda.device_code.warps import agree, peers_of, totals
+from adstack.backends.codegen_llvm.waves import agree, peers_of, totals
+from adstack.backends.cuda.device_code.warps import Warp
 from adstack.backends.cuda.threads import _block
 from adstack.ir.types import by_name
 
@@ -80,7 +81,7 @@ def test_a_whole_warp_has_the_sums_of_several_values(kind, dtype):
     """Twice the values are a second sum, which each thread adds to the first."""
     w, to = Writer(), by_name(dtype)
     ty = type_text(to, 1)
-    for total in totals(w, kind, to, ["%x", "%other"]):
+    for total in totals(Warp(), w, kind, to, ["%x", "%other"]):
         w.do(f"ret {ty} {total}")
     lines = [line.strip() for line in w.lines]
     first = next(k for k, line in enumerate(lines) if line.startswith("ret"))
@@ -112,7 +113,7 @@ def test_threads_that_belong_together_have_one_sum(groups, dtype):
     to = by_name(dtype)
     values = (np.arange(len(groups)) % 7 + 1).astype(to.numpy)
     masks = [sum(1 << j for j, other in enumerate(groups) if other == group) for group in groups]
-    text = peers_of(Writer(), "f", "add", to)
+    text = peers_of(Warp(), Writer(), "f", "add", to)
     got = run_block(text, list(values), mask=[(1 << len(groups)) - 1] * len(groups), peers=masks)
     for group in set(groups):
         members = [k for k, other in enumerate(groups) if other == group]
@@ -131,7 +132,7 @@ def test_threads_that_belong_together_have_one_sum(groups, dtype):
 )
 def test_a_warp_agrees_if_all_do(threads, words, conditions, agreed):
     w = Writer()
-    w.do(f"ret i1 {agree(w, ['%word', '%word'], '%fine')}")
+    w.do(f"ret i1 {agree(Warp(), w, ['%word', '%word'], '%fine')}")
     body = "\n".join(["f {", "entry:", *(line.strip() for line in w.lines), "}"])
     active = [(1 << threads) - 1] * threads
     got = run_block(body, [np.int32(0)] * threads, active=active, word=words, fine=conditions)

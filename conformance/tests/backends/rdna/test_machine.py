@@ -59,6 +59,7 @@ KERNELS = {
         clobbers=",~{s40},~{s41}",
     ),
     "active-below": One("v_mbcnt_lo_u32_b32 $0, $1, $2", u32, [u32, u32]),
+    "active-above": One("v_mbcnt_hi_u32_b32 $0, $1, $2", u32, [u32, u32]),
     "fmac": One("v_mov_b32 $0, $3\\0Av_fmac_f32_e32 $0, $1, $2", f32, [f32] * 3),
     "fmamk": One("v_fmamk_f32 $0, $1, 0x40490fdb, $2", f32, [f32] * 2),
     "fmaak": One("v_fmaak_f32 $0, $1, $2, 0x40490fdb", f32, [f32] * 2),
@@ -122,6 +123,8 @@ def test_threads_below_are_counted(run, batch):
     lanes = np.arange(COUNT) % threads_of(batch.lanes) % batch.lanes
     below = [bin(int(m) & ((1 << int(lane)) - 1)).count("1") for m, lane in zip(mask, lanes, strict=True)]
     assert same(run("active-below", mask, base), base + np.array(below, u32))
+    above = [bin(int(m) & ((1 << max(int(lane) - 32, 0)) - 1)).count("1") for m, lane in zip(mask, lanes, strict=True)]
+    assert same(run("active-above", mask, base), base + np.array(above, u32))
 
 
 def test_third_operands_are_results_and_constants(run):
