@@ -101,7 +101,7 @@ class Expressions:
         if node.id in self.scope.indices:
             return self.scope.indices[node.id]
         if node.id in self.scope.locals:
-            return Value(node.id, self.scope.locals[node.id])
+            return self.scope.locals[node.id]
         if node.id in self.scope.host:
             return Host(self.scope.host[node.id])
         raise ABSENT(f"{node.id} has no value here: a local of the kernel that a loop uses, or of a branch")
@@ -115,7 +115,8 @@ class Expressions:
     def _subscript(self, node: ast.Subscript) -> Anything:
         owner = self.of(node.value)
         if isinstance(owner, Index):
-            return owner.parts[self.scope.known(node.slice)]
+            part: Value = owner.parts[self.scope.known(node.slice)]
+            return part
         if isinstance(owner, Host) and isinstance(owner.object, (tuple, list)):
             return Host(owner.object[self.scope.known(node.slice)])
         name, indices, memory = self.place(node)
@@ -147,7 +148,7 @@ class Expressions:
     def _whole(self, op: ast.operator, a: str, b: str, kind: Kind) -> Value:
         """Division that rounds down; Warp's rounds towards zero."""
         rest = f"((({a} % {b}) + {b}) % {b})"
-        return Value(rest if isinstance(op, ast.Mod) else f"(({a} - {rest}) / {b})", kind)
+        return Value(rest if isinstance(op, ast.Mod) else f"(({a} - {rest}) // {b})", kind)
 
     def _held(self, code: str) -> str:
         """The name of a variable that holds an expression, which is used more than once."""
@@ -160,7 +161,7 @@ class Expressions:
         for literal, other in ((left, right), (right, left)):
             if literal.literal is not None and other.literal is None and other.kind != BOOL:
                 fits = other.kind.is_float or not literal.kind.is_float
-                return joined(other.kind, other.kind) if fits else settings.real
+                return other.kind if fits else settings.real
         return joined(left.kind, right.kind)
 
     def _unary(self, node: ast.UnaryOp) -> Anything:
@@ -178,6 +179,8 @@ class Expressions:
 
     def _compare(self, node: ast.Compare) -> Anything:
         values = [self.number(one) for one in (node.left, *node.comparators)]
+        if len(values) > 2:
+            values = [one if one.literal is not None else Value(self._held(one.code), one.kind) for one in values]
         parts = []
         for op, left, right in zip(node.ops, values, values[1:], strict=False):
             if type(op) not in _COMPARISONS:
@@ -191,9 +194,25 @@ class Expressions:
         return Value(f"({word.join(self.truth(one) for one in node.values)})", BOOL)
 
     def _choice(self, node: ast.IfExp) -> Anything:
-        a, b = self.number(node.body), self.number(node.orelse)
-        kind = self._meet(a, b)
-        return Value(f"wp.where({self.truth(node.test)}, {a.to(kind)}, {b.to(kind)})", kind)
+        """Of both sides, one is computed."""
+        test, (a, first), (b, second) = self.truth(node.test), self._apart(node.body), self._apart(node.orelse)
+        kind, name, lines = self._meet(a, b), self.scope.new("c"), self.scope.lines
+        lines.add(f"{name} = {'False' if kind == BOOL else f'{kind.constructor}(0)'}")
+        for head, side, value in ((f"if {test}:", first, a), ("else:", second, b)):
+            lines.add(head)
+            lines.lines += side
+            lines.add(f"    {name} = {value.to(kind)}")
+        return Value(name, kind)
+
+    def _apart(self, node: ast.expr) -> tuple[Value, list[str]]:
+        """A number, and the lines that must come before it, a step further in."""
+        lines = self.scope.lines
+        before, lines.lines = lines.lines, []
+        lines.depth += 1
+        value = self.number(node)
+        lines.depth -= 1
+        own, lines.lines = lines.lines, before
+        return value, own
 
     def call(self, node: ast.Call) -> Anything:
         """A call whose value is used."""
@@ -239,8 +258,10 @@ class Expressions:
         kind = values[0].kind if len(values) == 1 else self._meet(values[0], values[1])
         kind = kind if kind.is_float or target.whole else settings.real
         code = values[0].to(kind)
-        for value in values[1:] or [None]:
-            code = f"wp.{target.warp}({code}{'' if value is None else ', ' + value.to(kind)})"
+        if len(values) == 1:
+            return Value(f"wp.{target.warp}({code})", kind)
+        for value in values[1:]:
+            code = f"wp.{target.warp}({code}, {value.to(kind)})"
         return Value(code, kind)
 
     def _atomic(self, target: Function, node: ast.Call) -> Value:

@@ -7,11 +7,12 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from .expressions import Anything
-from .kinds import ABSENT, BOOL
-from .scopes import ARRAYS, PASSED, Host, Index, Scope, Value
+from .kinds import ABSENT, BOOL, Kind, joined, settings
+from .scopes import ARRAYS, PASSED, Host, Index, Program, Scope, Value
 from .statements import Statements
 
 __all__ = ["Func", "call", "parameters"]
@@ -45,6 +46,17 @@ class Func:
             raise ABSENT(f"{self.name} has parameters that are not translated")
         return [(one.name, one.annotation) for one in parameters]
 
+    @property
+    def returns(self) -> Kind | None:
+        """The type that it is annotated with; None if it is not."""
+        wanted = inspect.signature(self._function).return_annotation
+        kind = {int: settings.whole, float: settings.real}.get(wanted, wanted)
+        if kind is None or kind is inspect.Signature.empty:
+            return None
+        if not isinstance(kind, Kind):
+            raise ABSENT(f"{self.name} returns what is not translated")
+        return kind
+
     def __call__(self, *args: Any) -> Any:
         return self._function(*args)
 
@@ -59,11 +71,9 @@ def parameters(scope: Scope, names: Sequence[str], arguments: Sequence[Anything]
             scope.host.pop(name, None)
             raise ABSENT("an index is given to a function")
         else:
-            scope.host.pop(name, None)
-            scope.locals[name] = value.kind
-            typed.append(f"{name}_given: {value.kind.constructor}")
-            given = f"{name}_given"
-            scope.lines.add(f"{name} = {given if value.kind == BOOL else f'{value.kind.constructor}({given})'}")
+            variable, given, kind = scope.declare(name, value.kind), f"{name}_given", value.kind
+            typed.append(f"{given}: {kind.constructor}")
+            scope.lines.add(f"{variable.code} = {given if kind == BOOL else f'{kind.constructor}({given})'}")
     return typed
 
 
@@ -74,18 +84,18 @@ def call(scope: Scope, target: Any, arguments: Sequence[Anything]) -> Value | No
     names = [name for name, _ in target.annotations()]
     if len(names) != len(arguments):
         raise ABSENT(f"{target.name} is called with default values")
-    values = [_as_number(one) for one in arguments]
+    wanted = [kind for _, kind in target.annotations()]
+    values = [_as_number(one, kind) for one, kind in zip(arguments, wanted, strict=True)]
     key = (id(target), *(one.kind if isinstance(one, Value) else id(getattr(one, "object", one)) for one in values))
     program = scope.program
     if key not in program.known:
         program.known[key] = ("", None)
-        inner = Scope(program, target.host)
-        typed = parameters(inner, names, values)
-        Statements(inner, call, in_kernel=False).all(target.tree.body)
+        returns = target.returns or _returned(_translated(target, program, values, None)[0])
+        inner, typed = _translated(target, program, values, returns)
         name = f"{target.name}_{len(program.known)}"
         head = f"@wp.func\ndef {name}({', '.join([*typed, ARRAYS])}):"
         program.functions.append("\n".join([head, *inner.lines.lines, "    pass"]))
-        program.known[key] = (name, inner.returns)
+        program.known[key] = (name, returns if inner.returned else None)
     name, returns = program.known[key]
     if not name:
         raise ABSENT(f"{target.name} calls itself")
@@ -97,6 +107,24 @@ def call(scope: Scope, target: Any, arguments: Sequence[Anything]) -> Value | No
     return None
 
 
-def _as_number(value: Anything) -> Anything:
-    """Numbers of the host are numbers of the kernel, when they are given to a function."""
-    return value.number() if isinstance(value, Host) and isinstance(value.object, (bool, int, float)) else value
+def _translated(
+    target: Func, program: Program, values: Sequence[Anything], returns: Kind | None
+) -> tuple[Scope, list[str]]:
+    """The function for these arguments, and its typed parameters."""
+    inner = Scope(program, target.host, returns=returns)
+    typed = parameters(inner, [name for name, _ in target.annotations()], values)
+    Statements(inner, call, in_kernel=False).all(target.tree.body)
+    return inner, typed
+
+
+def _returned(scope: Scope) -> Kind | None:
+    """The type in which all that a function returns meets; None if it returns nothing."""
+    return reduce(joined, scope.returned) if scope.returned else None
+
+
+def _as_number(value: Anything, wanted: Any) -> Anything:
+    """Numbers of the host are numbers of the kernel, when they are given to a function, of its parameter's type."""
+    if isinstance(value, Host) and isinstance(value.object, (bool, int, float)):
+        value = value.number()
+    kind = {int: settings.whole, float: settings.real}.get(wanted, wanted)
+    return Value(value.to(kind), kind) if isinstance(value, Value) and isinstance(kind, Kind) else value

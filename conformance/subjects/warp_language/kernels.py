@@ -36,15 +36,15 @@ class Kernel:
     """What `@kernel` makes."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._func = Func(function)
+        self._func, self.__name__ = Func(function), function.__name__
         self._compiled: dict[tuple[Any, ...], tuple[Program, list[Task], Any]] = {}
         self._last: Launch | None = None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Translate and launch. MissingError: it can't be translated."""
         annotations = self._func.annotations()
-        if len(args) != len(annotations):
-            raise ABSENT(f"{self._func.name} is called with default values")
+        if len(args) != len(annotations) or named:
+            raise ABSENT(f"{self._func.name} is called with default values, or by name")
         given = [_argument(value, wanted) for value, (_, wanted) in zip(args, annotations, strict=True)]
         key = tuple([id(one.object) if isinstance(one, Host) else args[k] for k, one in enumerate(given)])
         if key not in self._compiled:
@@ -73,9 +73,9 @@ class Kernel:
             recording[-1].append(self._last)
         return None if returned is None else returned.numpy()[0].item()
 
-    def grad(self, *args: Any) -> None:
+    def grad(self, *args: Any, **named: Any) -> None:
         """The gradient of the last call."""
-        if self._last is None:
+        if self._last is None or named:
             raise ABSENT("a gradient of what was not called before")
         self._last.backward()
 
@@ -86,14 +86,18 @@ def _argument(value: Any, wanted: Any) -> Anything:
         return Host(value)
     if wanted in (int, float) or isinstance(wanted, Kind):
         kind = {int: settings.whole, float: settings.real}.get(wanted, wanted)
+        if not kind.is_float and not isinstance(value, (int, bool)):
+            raise ABSENT(f"{value!r} for a whole number")
         return Value("", kind)
     if isinstance(value, (int, float)):
         return Host(value)
     raise ABSENT(f"an argument of type {type(value).__name__} is not translated")
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
-    """See `adstack.kernel`."""
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Kernel:
+    """See `adstack.kernel`. MissingError: it has options."""
+    if function is None or options:
+        raise ABSENT(f"kernels have no option {', '.join(options)} here")
     return Kernel(function)
 
 

@@ -89,6 +89,8 @@ def kind_of_value(value: object) -> Kind:
 
 
 def joined(a: Kind, b: Kind) -> Kind:
-    """The type in which two meet: a float if there is one, an integer of at least 32 bits otherwise."""
-    higher = max(a, b, key=lambda kind: kind.rank)
-    return higher if higher.rank >= settings.whole.rank else settings.whole
+    """The type in which two meet: a float if there is one, the wider otherwise; truth values count as integers."""
+    if BOOL in (a, b):
+        a, b = (settings.whole if kind == BOOL else kind for kind in (a, b))
+        return max(a, b, settings.whole, key=lambda kind: kind.rank)
+    return max(a, b, key=lambda kind: kind.rank)

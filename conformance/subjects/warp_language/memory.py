@@ -30,6 +30,10 @@ class Part:
         self.array, self.dtype, self.shape = array, kind, shape
         self.element_shape: tuple[int, ...] = ()
 
+    @property
+    def dual(self) -> Part:
+        raise ABSENT("Warp has no forward mode")
+
     def to_numpy(self) -> Array:
         copy: Array = self.array.numpy().reshape(self.shape).copy()
         return copy
@@ -60,10 +64,6 @@ class Memory(Part):
         super().__init__(array, kind, shape)
         self.grad = Part(array.grad, kind, shape) if needs_grad else None
         _ALL.add(self)
-
-    @property
-    def dual(self) -> Part:
-        raise ABSENT("Warp has no forward mode")
 
 
 def field(dtype: Any, shape: Any = None, needs_grad: bool = False, needs_dual: bool = False, **others: Any) -> Memory:

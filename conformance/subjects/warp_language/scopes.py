@@ -112,24 +112,36 @@ class Scope:
         program: what it belongs to.
         host: the names of the host's that it sees, and those that are known while it is translated.
         lines: its source.
-        locals: the types of its variables.
+        locals: its variables, in the blocks that are open.
+        used: the names that variables have had in the source.
         indices: its variables that are indices.
         returns: the type that it returns, once that is known.
+        returned: the types of what it returns, one after the other.
         fresh: how many names were made.
     """
 
     program: Program
     host: dict[str, Any]
     lines: Lines = field(default_factory=Lines)
-    locals: dict[str, Kind] = field(default_factory=dict)
+    locals: dict[str, Value] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
     indices: dict[str, Index] = field(default_factory=dict)
     returns: Kind | None = None
+    returned: list[Kind] = field(default_factory=list)
     fresh: int = 0
 
     def new(self, stem: str) -> str:
         """A name that no program has."""
         self.fresh += 1
         return f"{stem}_{self.fresh}_"
+
+    def declare(self, name: str, kind: Kind) -> Value:
+        """A new variable: one of the same name in a block that has ended may have had another type."""
+        code = self.new(name) if name in self.used else name
+        self.used.add(name)
+        self.host.pop(name, None)
+        self.locals[name] = Value(code, kind)
+        return self.locals[name]
 
     def known(self, node: ast.expr) -> Any:
         """What an expression is on the host. MissingError if it depends on what a kernel computes."""

@@ -56,11 +56,12 @@ class Statements:
         """Statements a step further in; there is at least one line."""
         lines = self.scope.lines
         lines.depth += 1
-        before = len(lines.lines)
+        before, outside = len(lines.lines), dict(self.scope.locals)
         self.all(nodes)
         if len(lines.lines) == before:
             lines.add("pass")
         lines.depth -= 1
+        self.scope.locals = outside
 
     def _leave(self, how: str) -> None:
         """End an iteration, or a loop; an iteration of the parallel loop is a thread."""
@@ -75,14 +76,13 @@ class Statements:
 
     def give(self, name: str, value: Value) -> None:
         """Give a variable a value; the first makes it, with that value's type."""
-        kind = self.scope.locals.get(name)
-        if kind is None:
-            kind = self.scope.locals[name] = value.kind
-            self.scope.host.pop(name, None)
-            code = value.to(kind)
-            self.scope.lines.add(f"{name} = {code if kind == BOOL else f'{kind.constructor}({code})'}")
+        variable = self.scope.locals.get(name)
+        if variable is None:
+            code, kind = value.to(value.kind), value.kind
+            variable = self.scope.declare(name, kind)
+            self.scope.lines.add(f"{variable.code} = {code if kind == BOOL else f'{kind.constructor}({code})'}")
             return
-        self.scope.lines.add(f"{name} = {value.to(kind)}")
+        self.scope.lines.add(f"{variable.code} = {value.to(variable.kind)}")
 
     def _assign(self, node: ast.Assign) -> None:
         if len(node.targets) != 1:
@@ -159,10 +159,14 @@ class Statements:
         function = self.expressions.of(node.iter.func)
         if not isinstance(function, Host) or function.object is not range or len(node.iter.args) > 2:
             raise ABSENT(f"a loop over {ast.unparse(node.iter)} within a loop is not translated")
-        bounds = [self._kept(self.expressions.number(one)).to(settings.whole) for one in node.iter.args]
-        self.scope.lines.add(f"for {node.target.id} in range({', '.join(bounds)}):")
-        self.scope.locals[node.target.id] = settings.whole
+        values = [self._kept(self.expressions.number(one)) for one in node.iter.args]
+        if any(value.kind != settings.whole for value in values) or node.target.id in self.scope.locals:
+            raise ABSENT(f"not translated: the bounds or the variable of {ast.unparse(node.iter)}")
+        variable = self.scope.declare(node.target.id, settings.whole)
+        bounds = ", ".join(value.to(settings.whole) for value in values)
+        self.scope.lines.add(f"for {variable.code} in range({bounds}):")
         self._body(node.body)
+        del self.scope.locals[node.target.id]
 
     def _unrolled(self, node: ast.For, iterable: ast.expr) -> None:
         if not isinstance(node.target, (ast.Name, ast.Tuple)):
@@ -175,7 +179,9 @@ class Statements:
                 self.scope.host[name] = part
             if set(names) & set(assigned(node.body)):
                 raise ABSENT("a static loop changes its variable")
+            outside = dict(self.scope.locals)
             self.all(node.body)
+            self.scope.locals = outside
 
     def _while(self, node: ast.While) -> None:
         if node.orelse:
@@ -190,6 +196,7 @@ class Statements:
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
             value = self.expressions.number(node.value)
+            self.scope.returned.append(value.kind)
             kind = self.scope.returns = self.scope.returns or value.kind
             if self._in_kernel:
                 self.scope.lines.add(f"{RETURNED}[0] = {value.to(kind)}")

@@ -78,7 +78,7 @@ class _Maker:
         self._made = 0
 
     def _scope(self) -> tuple[Scope, list[str]]:
-        scope = Scope(self._program, self._func.host)
+        scope = Scope(self._program, self._func.host, returns=self._func.returns)
         return scope, parameters(scope, self._names, self._given)
 
     def configures(self, node: ast.stmt) -> bool:
@@ -139,7 +139,7 @@ class _Maker:
             for target, value in zip(targets, values, strict=True):
                 statements.give(ast.unparse(target), value)
         statements.all(node.body)
-        if scope.returns is not None:
+        if scope.returned:
             raise ABSENT("a parallel loop returns")
         return self._task(scope, typed, grid.shape)
 
@@ -153,10 +153,11 @@ class _Maker:
     def _task(self, scope: Scope, typed: Sequence[str], shape: tuple[int, ...]) -> Task:
         self._made += 1
         name = f"task_{self._made}"
-        result = [] if scope.returns is None else [f"{RETURNED}: wp.array(dtype={scope.returns.constructor})"]
+        returns = scope.returns if scope.returned else None
+        result = [] if returns is None else [f"{RETURNED}: wp.array(dtype={returns.constructor})"]
         head = f"@wp.kernel\ndef {name}({', '.join([*typed, *result, ARRAYS])}):"
         self._program.functions.append("\n".join([head, *scope.lines.lines]))
-        return Task(name, shape, scope.returns)
+        return Task(name, shape, returns)
 
 
 def _box(axes: Sequence[Any]) -> _Grid | None:
