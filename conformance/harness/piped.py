@@ -11,7 +11,9 @@ import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -31,9 +33,15 @@ class LaunchFailedError(Exception):
 
 def main(command: str, *worker: str) -> None:
     """Serve cells until standard input ends."""
+    serve(*worker, session=partial(_served, json.loads(command)))
+
+
+@contextmanager
+def _served(command: Sequence[str]) -> Iterator[None]:
+    """The program runs, and launches are carried out by it."""
     inspection = importlib.import_module("adstack.inspection")
-    with _Program(json.loads(command)) as program, inspection.launches_by(program.launch):
-        serve(*worker)
+    with _Program(command) as program, inspection.launches_by(program.launch):
+        yield
 
 
 class _Program:

@@ -8,20 +8,27 @@ import os
 import queue
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 from collections import deque
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, Protocol
 
-from .cells import Subject
 from .execute import Request
 from .records import Record
 
-__all__ = ["WorkerCrashError", "WorkerProcess", "WorkerTimeoutError"]
+__all__ = [
+    "GRACE_SECONDS",
+    "STARTUP_SECONDS",
+    "Process",
+    "WorkerCrashError",
+    "WorkerProcess",
+    "WorkerTimeoutError",
+    "end_group",
+    "output_in",
+]
 
 STARTUP_SECONDS: Final = 120.0
 GRACE_SECONDS: Final = 5.0
@@ -41,48 +48,55 @@ class WorkerTimeoutError(Exception):
     """The process gave no answer in time, and was ended."""
 
 
-class WorkerProcess:
-    """A process that runs cells of one subject."""
+class Process(Protocol):
+    """A process that serves a stream of requests; `answers` is where it answers, line by line."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
-        self._folder = tempfile.TemporaryDirectory(prefix="adstack-worker-", ignore_cleanup_errors=True)
-        self.folder = Path(self._folder.name)
-        with (self.folder / "startup").open("w") as startup:
-            self._process = subprocess.Popen(
-                [*subject.command, subject.module, subject.arch, str(self.folder), json.dumps(dict(subject.options))],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=startup,
-                cwd=self.folder,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                start_new_session=os.name == "posix",
-            )
+    @property
+    def answers(self) -> IO[str]: ...
+
+    def send(self, text: str) -> None:
+        """Write a request. OSError or ValueError if the stream has ended."""
+
+    def finish(self) -> None:
+        """Say that there are no more requests."""
+
+    def exit_code(self, seconds: float) -> int | None:
+        """Its exit code, minus the signal that it died of; None if it has not ended in time, or it can't be known."""
+
+    def end(self) -> None:
+        """Kill it, and what it has started."""
+
+
+class WorkerProcess:
+    """A process that runs cells of one subject.
+
+    Args:
+        folder: where its output is kept; it goes with the process.
+        process: what it is.
+    """
+
+    def __init__(self, folder: tempfile.TemporaryDirectory[str], process: Process) -> None:
+        self._folder, self._process = folder, process
+        self.folder = Path(folder.name)
         self._answers: queue.Queue[Record | None] = queue.Queue()
         self._stray: deque[str] = deque(maxlen=STRAY_LINES)
         threading.Thread(target=self._listen, daemon=True).start()
-        try:
-            self.greeting = self._answer(STARTUP_SECONDS)
-        except (WorkerCrashError, WorkerTimeoutError) as error:
-            words = self.output()
-            self.close()
-            raise type(error)(f"while starting: {error}\n{words}") from error
 
     def _listen(self) -> None:
-        """Take the worker's answers from its pipe: the lines that begin with its folder's name, unlike any other."""
-        pipe = self._process.stdout
-        assert pipe is not None
-        name = f"{self.folder.name} "
+        """Take the worker's answers from its stream: the lines that begin with its folder's name, unlike any other."""
+        stream, name = self._process.answers, f"{self.folder.name} "
         # Closed here alone: a process that the worker has left behind may hold the other end for as long as it likes.
-        with pipe:
-            for line in iter(lambda: pipe.readline(LONGEST_LINE), ""):
+        with stream, contextlib.suppress(ConnectionError):
+            for line in iter(lambda: stream.readline(LONGEST_LINE), ""):
                 if line.startswith(name):
                     self._answers.put(json.loads(line.removeprefix(name)))
                 elif line.strip():
                     self._stray.append(line[:TAIL])
         self._answers.put(None)
+
+    def greeting(self) -> Record:
+        """What it says first; WorkerCrashError or WorkerTimeoutError if it does not."""
+        return self._answer(STARTUP_SECONDS)
 
     def ask(self, request: Request, timeout: float) -> Record:
         """The observation of one cell; WorkerCrashError or WorkerTimeoutError if there is none."""
@@ -92,10 +106,8 @@ class WorkerProcess:
 
     def _tell(self, line: str) -> None:
         """Write to the process; if it has ended, or is ended while it should read, whoever waits for it is told."""
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+            self._process.send(line)
 
     def _answer(self, timeout: float) -> Record:
         try:
@@ -109,16 +121,14 @@ class WorkerProcess:
 
     def output(self) -> str:
         """The end of what the process wrote during its latest cell."""
-        texts = {name: _end_of(self.folder / name) for name in ("startup", "stdout", "stderr")}
-        texts["startup"] += "".join(self._stray)
-        texts = {name: _COLOURS.sub("", text)[-TAIL:].rstrip() for name, text in texts.items()}
-        return "\n".join(f"--- {name}\n{text}" for name, text in texts.items() if text.strip())
+        return output_in(self.folder, "".join(self._stray))
 
     def _last_words(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=GRACE_SECONDS)
-        self.end()
-        code = self._process.wait()
+        code = self._process.exit_code(GRACE_SECONDS)
+        if code is None:
+            self.end()
+            return "the process gave up its stream, and was ended"
+        self._process.end()  # what it has left behind
         if code < 0:
             names = {number.value: number.name for number in signal.Signals}
             return f"the process died of {names.get(-code, f'signal {-code}')}"
@@ -126,23 +136,31 @@ class WorkerProcess:
 
     def end(self) -> None:
         """End the process and what it started."""
-        with contextlib.suppress(OSError):
-            if sys.platform == "win32":
-                self._process.kill()
-            else:
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._process.end()
 
     def close(self) -> None:
         """Let the process go; its folder goes too."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(timeout=GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
+        self._process.finish()
+        if self._process.exit_code(GRACE_SECONDS) is None:
             self.end()
         self._folder.cleanup()
+
+
+def end_group(pid: int) -> None:
+    """Kill a process that leads a group, and the group; nothing if there is none."""
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            os.kill(pid, signal.SIGTERM)
+        else:
+            os.killpg(pid, signal.SIGKILL)
+
+
+def output_in(folder: Path, startup: str = "") -> str:
+    """The end of each kind of output that a process has left in its folder; and that of `startup`."""
+    texts = {name: _end_of(folder / name) for name in ("startup", "stdout", "stderr")}
+    texts["startup"] += startup
+    texts = {name: _COLOURS.sub("", text)[-TAIL:].rstrip() for name, text in texts.items()}
+    return "\n".join(f"--- {name}\n{text}" for name, text in texts.items() if text.strip())
 
 
 def _end_of(path: Path) -> str:

@@ -11,6 +11,7 @@ from .cells import Cell, Result, Status, Subject
 from .execute import Request
 from .judge import Budgets, judge
 from .loading import CASES
+from .nursery import Nursery
 from .process import WorkerCrashError, WorkerProcess, WorkerTimeoutError
 from .records import Record
 
@@ -67,6 +68,8 @@ class Station:
         self.settings, self.shared = settings, shared
         self.worker: WorkerProcess | None = None
         self.helper: WorkerProcess | None = None
+        self._served: Subject | None = None
+        self._nurseries: dict[int, Nursery] = {}
         self.aborted = False
 
     def __enter__(self) -> Station:
@@ -81,6 +84,8 @@ class Station:
         if self.helper is not None:
             self.helper.close()
             self.helper = None
+        while self._nurseries:
+            self._nurseries.popitem()[1].close()
 
     def run(self, cell: Cell) -> Result:
         """The result of a cell."""
@@ -105,8 +110,6 @@ class Station:
     def _observed(self, cell: Cell) -> Result:
         oracle, alike = self.settings.oracle, self.settings.alike
         worker = self._worker(cell.subject)
-        if not worker.greeting["ready"]:
-            return Result(cell, Status.CRASHED, message=f"the subject can't be imported: {worker.greeting['message']}")
         request, limit = self._request(cell), self._limit(cell)
         if cell.entry.case.bounded and oracle is not None:
             answer = self._bounds(oracle, cell, request, limit)
@@ -162,8 +165,7 @@ class Station:
         if earlier is not None:
             return earlier
         if self.helper is None:
-            self.helper = WorkerProcess(oracle)
-            self._end_if_aborted(self.helper)
+            self.helper = self._new(oracle)
         try:
             answer = self.helper.ask(request, limit)
         except (WorkerCrashError, WorkerTimeoutError) as lost:
@@ -183,17 +185,19 @@ class Station:
         return Result(cell, status, message=message, seconds=time.perf_counter() - start)
 
     def _worker(self, subject: Subject) -> WorkerProcess:
-        if self.worker is not None and self.worker.subject is not subject:
+        if self._served is not subject:
             self._dismiss()
+            self._served = subject
         if self.worker is None:
-            self.worker = WorkerProcess(subject)
-            self._end_if_aborted(self.worker)
+            self.worker = self._new(subject)
         return self.worker
 
-    def _end_if_aborted(self, worker: WorkerProcess) -> None:
-        """A process that was starting while the run was ended has been overlooked: it is ended here."""
+    def _new(self, subject: Subject) -> WorkerProcess:
+        """A new process. One that was starting while the run was ended has been overlooked: it is ended here."""
+        worker = self._nurseries.setdefault(id(subject), Nursery(subject)).worker()
         if self.aborted:
             worker.end()
+        return worker
 
     def abort(self) -> None:
         """End the process under way, from another thread."""

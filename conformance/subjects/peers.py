@@ -26,6 +26,8 @@ from .gaps import PEER_GAPS, PEER_OPTIONS
 __all__ = ["GROUP", "PEERS", "peer_subject", "variable"]
 
 PEERS: Final = tuple(PEER_GAPS)
+_MODULES: Final = {"warp-lang": "adstack.conformance.subjects.warp_language"}
+"""What cases import of those that do not speak the language."""
 _STANDALONE: Final = Path(__file__).resolve().parent.parent / "harness" / "standalone.py"
 _PIPED: Final = "import sys; from adstack.conformance.harness.piped import main; main(*sys.argv[1:])"
 GROUP: Final = "adstack.subjects"
@@ -56,7 +58,9 @@ def peer_subject(name: str, pythons: Mapping[str, str]) -> Subject:
         fix = f"install {peer} and name its interpreter: --python {peer}=PATH, or {variable(peer)}=PATH"
         return Subject(name, peer, arch, kind="unavailable", reason=problem, fix=fix, gaps=gaps)
     device = platform.processor() or platform.machine()
-    about = Subject(name, peer, arch, (python, str(_STANDALONE)), "native", device, answer["version"])
+    about = Subject(
+        name, _MODULES.get(peer, peer), arch, (python, str(_STANDALONE)), "native", device, answer["version"]
+    )
     if "command" in answer:
         command = (sys.executable, "-c", _PIPED, json.dumps(answer["command"]))
         return replace(about, module="adstack", arch="reference", command=command, device=answer.get("device", device))
