@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .driver import Launch
+from .interface.driver import Launch
 
 if TYPE_CHECKING:
     from .native import NativeDriver

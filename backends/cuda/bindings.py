@@ -8,7 +8,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-from .driver_error import NOT_FOUND, DriverError
+from .interface.errors import NOT_FOUND, DriverError
 
 __all__ = ["Handle", "Missing", "address", "call", "declarations", "error_of", "missing"]
 

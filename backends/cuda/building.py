@@ -25,10 +25,10 @@ from adstack.runtime.threads.processes import foreign
 from .adds import adds_pairs
 from .adstacks import Layouts
 from .codegen import BLOCK, FUNCTION, HEAD, MOST, ROW, TABLE, WORDS, Module, emit_module
-from .command_lists import Commands
-from .driver import Driver
-from .driver_error import DriverError
+from .commands.lists import Commands
 from .executable import Executable, pinned_words
+from .interface.driver import Driver
+from .interface.errors import DriverError
 from .layout import OwnMemory
 from .overlap import can_overlap
 from .toolchain import host_code

@@ -9,9 +9,9 @@ from adstack.runtime.protocol.backend import Capabilities, Probe, Unavailable
 from adstack.runtime.threads.processes import foreign, start
 
 from .bindings import missing
-from .driver import Device, Driver
-from .driver_error import DriverError
 from .emulator import Emulator
+from .interface.driver import Device, Driver
+from .interface.errors import DriverError
 from .native import NativeDriver, count
 
 __all__ = ["CHOICE", "GAPS", "HOST", "SUMS", "chosen", "device_names", "opened", "probe"]

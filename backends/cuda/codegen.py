@@ -137,14 +137,7 @@ def emit_module(
         local: adstacks of tasks that push no more than so many bytes in a thread are in the thread's own memory; None
             if all are in the heap.
     """
-    size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
-    if 8 * size > PARAMETER_BYTES:
-        raise AdstackCompilationError(
-            f"a kernel uses so many fields, arrays, arguments and adstacks that their addresses and extents take "
-            f"{8 * size} bytes; a CUDA kernel is handed {PARAMETER_BYTES} bytes at most",
-            loc=program.loc if program.loc.line else None,
-            do="split the kernel, or put what belongs together into one field",
-        )
+    size = _size(program)
     analyses, target = Analyses(), Threads(size, debug=debug, adds=adds, host=host, waits=waits, pairs=pairs)
     frames = {} if local is None else _frames(program, local)
     emitted = emit_program(
@@ -156,6 +149,19 @@ def emit_module(
     gathers = [not debug and task.kind == "parallel" and _gathers(task) for task in program.tasks]
     parts = (emitted.context, emitted.rows, size, emitted.sites, emitted.symbols, emitted.widths)
     return Module(*parts, text, launcher, counted, gathers)
+
+
+def _size(program: Program) -> int:
+    """The words that a kernel is handed; AdstackCompilationError if these are more than can be."""
+    size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
+    if 8 * size > PARAMETER_BYTES:
+        raise AdstackCompilationError(
+            f"a kernel uses so many fields, arrays, arguments and adstacks that their addresses and extents take "
+            f"{8 * size} bytes; a CUDA kernel is handed {PARAMETER_BYTES} bytes at most",
+            loc=program.loc if program.loc.line else None,
+            do="split the kernel, or put what belongs together into one field",
+        )
+    return size
 
 
 def _frames(program: Program, most: int) -> dict[int, Placement]:

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .command_layout import NODE_PARAMS
-from .driver import Copy, Device, Launch, Node, Zero
-from .driver_error import OUT_OF_MEMORY, DriverError
+from .commands.layout import NODE_PARAMS
+from .interface.driver import Copy, Device, Launch, Node, Zero
+from .interface.errors import OUT_OF_MEMORY, DriverError
 from .toolchain import Code, host_code
 
 __all__ = ["Emulator"]

@@ -22,7 +22,7 @@ from adstack.runtime.protocol.options import Options
 
 from .adstacks import Layouts
 from .codegen import BLOCK, COVERED, FUNCTION, HEAD, IDLE, MOST, ROW, WORDS, Module
-from .driver import Driver
+from .interface.driver import Driver
 from .layout import OwnMemory
 from .toolchain import Code, ptx
 
@@ -94,6 +94,11 @@ class Executable(Repeatable):
     def rows(self) -> Array:
         """The table's rows, one per task."""
         return self.table[HEAD:].reshape(-1, ROW)
+
+    @property
+    def words(self) -> int:
+        """How many words a kernel is handed."""
+        return self.module.size
 
     @property
     def functions(self) -> list[int]:

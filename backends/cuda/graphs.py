@@ -19,8 +19,8 @@ import numpy.typing as npt
 from adstack.backends.shared.reports import check_room
 from adstack.runtime.adstacks.heap import Heap, TaskUse
 
-from .command_lists import OTHER, Commands, Updates
-from .driver import Driver, Launch, Node, Zero
+from .commands.lists import OTHER, Commands, Updates
+from .interface.driver import Driver, Launch, Node, Zero
 
 if TYPE_CHECKING:
     from .executable import Executable

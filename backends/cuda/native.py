@@ -13,8 +13,8 @@ from adstack.backends.shared.object_cache import ObjectCache
 
 from . import adds
 from .bindings import Handle, address, call, declarations, error_of
-from .driver import Device, Launch, Node
-from .driver_error import OUT_OF_MEMORY, REFUSED, DriverError
+from .interface.driver import Device, Launch, Node
+from .interface.errors import OUT_OF_MEMORY, REFUSED, DriverError
 from .native_graphs import NativeGraph
 from .overlap import can_overlap, overlapping
 from .toolchain import architecture, ptx, recipe

@@ -9,8 +9,8 @@ from contextlib import suppress
 import numpy as np
 
 from .bindings import Handle, call, declarations
-from .driver import Copy, Launch, Node, Zero
-from .driver_error import DriverError
+from .interface.driver import Copy, Launch, Node, Zero
+from .interface.errors import DriverError
 
 __all__ = ["NativeGraph"]
 

@@ -31,13 +31,14 @@ from adstack.runtime.threads.processes import DeviceLock
 from . import capability
 from .building import adds_floats, build, emitted
 from .codegen import UNREADY
-from .command_lists import Commands
-from .driver import Driver, memory_use
-from .driver_error import DriverError, failure
+from .commands.lists import Commands
 from .executable import Executable, listing
 from .graphs import Graph, Recording
+from .interface.driver import Driver, memory_use
+from .interface.errors import DriverError, failure
 from .layout import DeviceArray
 from .sequences import Queue
+from .toolchain import host_code
 
 __all__ = ["CudaBackend", "device_names", "open_device", "probe"]
 
@@ -70,7 +71,7 @@ class CudaBackend(Served[Executable]):
         self.driver = driver
         self._launches = np.zeros(1, np.int64)
         self._adds: Mapping[str, float] | None = None
-        self.commands = Commands(driver)
+        self.commands = Commands(driver, host_code)
         self._lost = False
         self._turn = DeviceLock("CUDA")
         self.leftovers = Leftovers(self._turn.plain)
@@ -116,8 +117,7 @@ class CudaBackend(Served[Executable]):
         with self._doing("compiling a kernel") as driver:
             self.leftovers.sweep()
             cached = ObjectCache(default_folder()) if options.offline_cache else None
-            adds = self._float_adds(driver, cached) if adds_floats(program) else {}
-            module = emitted(driver, program, options, adds)
+            module = emitted(driver, program, options, self._float_adds(driver, cached) if adds_floats(program) else {})
             executable = build(driver, self.commands, program, options, module, cached, self.heap, self.leftovers)
             if executable.outside is not None:
                 self._outside.watch(executable.outside, module.sites, executable)

@@ -15,9 +15,9 @@ from adstack.backends.hostcall.run import MOVE
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.runtime.protocol.following import Bound, Move
 
-from .command_lists import CommandList, Commands
-from .driver import Driver
+from .commands.lists import CommandList, Commands
 from .executable import Executable
+from .interface.driver import Driver
 from .layout import DeviceArray
 
 __all__ = ["Queue"]

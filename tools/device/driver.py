@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.cuda import bindings
-from adstack.backends.cuda.driver import Launch, Zero
-from adstack.backends.cuda.driver_error import OUT_OF_MEMORY, DriverError
+from adstack.backends.cuda.interface.driver import Launch, Zero
+from adstack.backends.cuda.interface.errors import OUT_OF_MEMORY, DriverError
 from adstack.backends.cuda.native import NativeDriver
 
 __all__ = ["ALONE", "CHECKS", "PUT", "main"]
@@ -243,8 +243,8 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     "reset and init again": _OPEN + "qd.reset()\n" + _OPEN + _RIGHT,
     "a device that is lost": """
 import numpy as np
-from adstack.backends.cuda.driver_error import DriverError
-from adstack.backends.cuda.driver import Launch
+from adstack.backends.cuda.interface.errors import DriverError
+from adstack.backends.cuda.interface.driver import Launch
 from adstack.tools.device.driver import Bench
 bench = Bench()
 bench.device.launch(Launch(bench.put, 1, 32, np.array([8, 1])))

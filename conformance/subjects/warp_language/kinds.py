@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from ...harness.execute import MissingError
 from .device import WP
 
-__all__ = ["ABSENT", "BOOL", "NUMBERS", "AbsentError", "Kind", "joined", "kind_of_value", "settings"]
+__all__ = ["ABSENT", "BOOL", "NUMBERS", "AbsentError", "Kind", "Peer", "joined", "kind_of_value", "settings"]
+
+Peer: TypeAlias = Any
+"""An object of Warp's, or any of the program's: Warp declares no types for checkers."""
 
 
 class AbsentError(MissingError, AttributeError):

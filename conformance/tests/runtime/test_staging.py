@@ -15,8 +15,8 @@ import pytest
 
 import adstack as qd
 from adstack.backends.cuda import capability
-from adstack.backends.cuda.driver_error import OUT_OF_MEMORY, DriverError
 from adstack.backends.cuda.emulator import Emulator
+from adstack.backends.cuda.interface.errors import OUT_OF_MEMORY, DriverError
 from adstack.errors import AdstackMemoryError
 from adstack.runtime import state
 from adstack.runtime.adstacks import budget

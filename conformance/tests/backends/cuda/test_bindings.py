@@ -15,8 +15,8 @@ OPENED = """
 import json
 import numpy as np
 from adstack.backends.cuda import bindings
-from adstack.backends.cuda.driver import Launch, Zero
-from adstack.backends.cuda.driver_error import DriverError
+from adstack.backends.cuda.interface.driver import Launch, Zero
+from adstack.backends.cuda.interface.errors import DriverError
 from adstack.backends.cuda.native import NativeDriver, count
 
 assert bindings.missing() is None and count() == 1

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from adstack.backends.cuda import bindings, capability
-from adstack.backends.cuda.driver import Device
-from adstack.backends.cuda.driver_error import DriverError, failure
+from adstack.backends.cuda.interface.driver import Device
+from adstack.backends.cuda.interface.errors import DriverError, failure
 from adstack.backends.cuda.native import NativeDriver
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError, BackendUnavailableError
 from adstack.runtime.protocol.backend import Capabilities, Unavailable

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.backends.cuda import command_lists
-from adstack.backends.cuda.driver_error import OUT_OF_MEMORY, DriverError
+from adstack.backends.cuda.commands import lists
 from adstack.backends.cuda.emulator import EmulatedGraph, Emulator
+from adstack.backends.cuda.interface.errors import OUT_OF_MEMORY, DriverError
 from adstack.errors import AdstackRuntimeError
 
 STEPS = 20
@@ -204,7 +204,7 @@ def test_random_numbers_are_those_of_their_launches(monkeypatch: pytest.MonkeyPa
         return results
 
     together = drawn()
-    monkeypatch.setattr(command_lists, "_FEWEST", 1 << 30)
+    monkeypatch.setattr(lists, "_FEWEST", 1 << 30)
     assert together == drawn()
 
 

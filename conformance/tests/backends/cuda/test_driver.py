@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from cuda.bindings import driver as cuda
 
-from adstack.backends.cuda import adds, bindings, driver_error, native
-from adstack.backends.cuda.command_layout import NODE_PARAMS
-from adstack.backends.cuda.driver_error import DriverError, failure
+from adstack.backends.cuda import adds, bindings, native
+from adstack.backends.cuda.commands.layout import NODE_PARAMS
 from adstack.backends.cuda.emulator import Emulator
+from adstack.backends.cuda.interface import errors
+from adstack.backends.cuda.interface.errors import DriverError, failure
 from adstack.backends.cuda.native import NativeDriver
 from adstack.errors import AdstackMemoryError, AdstackRuntimeError
 
@@ -55,13 +56,13 @@ def test_a_device_is_described_by_its_driver(monkeypatch):
 
 def test_codes_are_those_of_the_header():
     words = {
-        "INVALID_VALUE": driver_error.REFUSED,
-        "OUT_OF_MEMORY": driver_error.OUT_OF_MEMORY,
-        "NOT_INITIALIZED": driver_error.NOT_STARTED,
-        "NOT_FOUND": driver_error.NOT_FOUND,
+        "INVALID_VALUE": errors.REFUSED,
+        "OUT_OF_MEMORY": errors.OUT_OF_MEMORY,
+        "NOT_INITIALIZED": errors.NOT_STARTED,
+        "NOT_FOUND": errors.NOT_FOUND,
     }
     assert {name: int(getattr(cuda.CUresult, f"CUDA_ERROR_{name}")) for name in words} == words
-    lost = {cuda.CUresult(code).name for code in driver_error.LOST}
+    lost = {cuda.CUresult(code).name for code in errors.LOST}
     assert {"CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_TIMEOUT", "CUDA_ERROR_UNKNOWN"} <= lost
 
 

@@ -10,7 +10,7 @@ import pytest
 from graph_kit import MANY, Loops, repeated
 
 import adstack as qd
-from adstack.backends.cuda.driver import Launch
+from adstack.backends.cuda.interface.driver import Launch
 from adstack.errors import AdstackStaleBoundError
 from adstack.runtime import state
 

@@ -18,8 +18,8 @@ import adstack as qd
 from adstack.backends.cuda.adds import LEAST
 from adstack.backends.cuda.building import adds_floats
 from adstack.backends.cuda.codegen import BLOCK, HEAD, MOST, ROW, WORDS, emit_module
-from adstack.backends.cuda.driver_error import DriverError
 from adstack.backends.cuda.emulator import Emulator
+from adstack.backends.cuda.interface.errors import DriverError
 from adstack.backends.cuda.toolchain import host_code
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.errors import (

@@ -7,8 +7,8 @@ import ctypes
 import pytest
 
 import adstack as qd
-from adstack.backends.cuda.driver_error import DriverError
 from adstack.backends.cuda.emulator import Emulator
+from adstack.backends.cuda.interface.errors import DriverError
 from adstack.errors import AdstackRuntimeError
 
 N = 4

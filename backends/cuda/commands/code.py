@@ -1,4 +1,4 @@
-"""Machine code that stands between the host's code of programs and the driver: see `command_lists`, as LLVM assembly.
+"""Machine code that stands between the host's code of programs and the driver: see `lists`, as LLVM assembly.
 
 `adstack.launch`, `adstack.zero`, `adstack.copy` and `adstack.fetch` are called as cuLaunchKernel, cuMemsetD8Async,
 cuMemcpyDtoDAsync and cuMemcpyDtoH are, and do the same. Where a list is open, which is a record of `LIST` words, they
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from .command_layout import COPY, KERNEL, LIST, PROGRAM, ROW, ZERO
+from .layout import COPY, KERNEL, LIST, ROW, ZERO, loaded
+from .noting import NOTE
 
 __all__ = ["NAMES", "TEXT"]
 
@@ -24,14 +25,6 @@ install(six addresses): what the driver's functions are.
 open(list): a list is open from now on. close(): none is, once what was left is done; gives CUDA's first error, or 0.
 opened(): the list that is open, or null.
 """
-
-
-def _at(name: str, base: str, words: dict[str, int], kind: str = "i64") -> str:
-    """Load the word `name` of a record or a row, as `%name`."""
-    return (
-        f"  %{name}.at = getelementptr i64, ptr {base}, i64 {words[name]}\n"
-        f"  %{name} = load {kind}, ptr %{name}.at, align 8\n"
-    )
 
 
 _GLOBALS: Final = "".join(f"@{name} = internal global ptr null\n" for name in ("list", *_DRIVER))
@@ -60,10 +53,10 @@ _ISSUE: Final = f"""
 ; do what a row says, without its graph
 define internal i32 @issue(ptr %row) {{
 entry:
-{_at("kind", "%row", ROW)}{_at("a", "%row", ROW)}{_at("b", "%row", ROW)}{_at("c", "%row", ROW)}
+{loaded("kind", "%row", ROW)}{loaded("a", "%row", ROW)}{loaded("b", "%row", ROW)}{loaded("c", "%row", ROW)}
   switch i64 %kind, label %kernel [ i64 {ZERO}, label %zeroed i64 {COPY}, label %copied ]
 kernel:
-{_at("words", "%row", ROW, "ptr")}
+{loaded("words", "%row", ROW, "ptr")}
   %params = alloca ptr, align 8
   store ptr %words, ptr %params, align 8
   %f = inttoptr i64 %a to ptr
@@ -91,7 +84,7 @@ entry:
   %none = icmp eq ptr %list, null
   br i1 %none, label %done, label %look
 look:
-{_at("next", "%list", LIST)}{_at("launched", "%list", LIST)}{_at("rows", "%list", LIST, "ptr")}
+{loaded("next", "%list", LIST)}{loaded("launched", "%list", LIST)}{loaded("rows", "%list", LIST, "ptr")}
   br label %each
 each:
   %k = phi i64 [ %launched, %look ], [ %k.next, %fine ]
@@ -113,81 +106,16 @@ done:
 }}
 """
 
-_NOTE: Final = f"""
-; note a command in the next row of a list, if there is room
-define internal void @note(ptr %list, i64 %kind, i64 %a, i64 %b, i64 %c, ptr %ctx) {{
-entry:
-{_at("count", "%list", LIST)}{_at("room", "%list", LIST)}{_at("rows", "%list", LIST, "ptr")}
-{_at("programs", "%list", LIST, "ptr")}{_at("program_count", "%list", LIST)}
-  %notes.at = getelementptr i64, ptr %list, i64 {LIST["notes"]}
-  %row = getelementptr [{len(ROW)} x i64], ptr %rows, i64 %count
-  %fits = icmp slt i64 %count, %room
-  br i1 %fits, label %kinds, label %full
-kinds:
-  %is.kernel = icmp eq i64 %kind, {KERNEL}
-  br i1 %is.kernel, label %search, label %write
-search:
-  %k = phi i64 [ 0, %kinds ], [ %k.next, %other ]
-  %left = icmp slt i64 %k, %program_count
-  br i1 %left, label %look, label %full
-look:
-  %program = getelementptr [{len(PROGRAM)} x i64], ptr %programs, i64 %k
-{_at("function", "%program", PROGRAM)}
-  %is.it = icmp eq i64 %function, %a
-  br i1 %is.it, label %keep, label %other
-other:
-  %k.next = add i64 %k, 1
-  br label %search
-keep:
-{_at("size", "%program", PROGRAM)}{_at("skip", "%program", PROGRAM)}
-{_at("words", "%list", LIST, "ptr")}{_at("words_room", "%list", LIST)}
-  %words.left = sub i64 %words_room, %size
-  %words.fit = icmp sge i64 %words.left, 0
-  br i1 %words.fit, label %copy, label %full
-copy:
-  %bytes = mul i64 %size, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %ctx, i64 %bytes, i1 false)
-  %words.after = getelementptr i64, ptr %words, i64 %size
-  store ptr %words.after, ptr %words.at, align 8
-  store i64 %words.left, ptr %words_room.at, align 8
-  br label %write
-write:
-  %its.words = phi ptr [ null, %kinds ], [ %words, %copy ]
-  %its.size = phi i64 [ 0, %kinds ], [ %size, %copy ]
-  %its.skip = phi i64 [ -1, %kinds ], [ %skip, %copy ]
-{
-    "".join(
-        f"  %to{at} = getelementptr i64, ptr %row, i64 {at}{chr(10)}  store {value}, ptr %to{at}, align 8{chr(10)}"
-        for at, value in (
-            (ROW["kind"], "i64 %kind"),
-            (ROW["a"], "i64 %a"),
-            (ROW["b"], "i64 %b"),
-            (ROW["c"], "i64 %c"),
-            (ROW["words"], "ptr %its.words"),
-            (ROW["size"], "i64 %its.size"),
-            (ROW["skip"], "i64 %its.skip"),
-        )
-    )
-}
-  %count.next = add i64 %count, 1
-  store i64 %count.next, ptr %count.at, align 8
-  ret void
-full:
-  store i64 -1, ptr %notes.at, align 8
-  ret void
-}}
-"""
-
 _EXPECT: Final = f"""
 ; the next row of a list, if it is this command; else null. A kernel may come with other blocks
 define internal ptr @expect(ptr %list, i64 %kind.now, i64 %a.now, i64 %b.now, i64 %c.now) {{
 entry:
-{_at("count", "%list", LIST)}{_at("next", "%list", LIST)}{_at("rows", "%list", LIST, "ptr")}
+{loaded("count", "%list", LIST)}{loaded("next", "%list", LIST)}{loaded("rows", "%list", LIST, "ptr")}
   %left = icmp slt i64 %next, %count
   br i1 %left, label %look, label %no
 look:
   %row = getelementptr [{len(ROW)} x i64], ptr %rows, i64 %next
-{_at("kind", "%row", ROW)}{_at("a", "%row", ROW)}{_at("b", "%row", ROW)}{_at("c", "%row", ROW)}
+{loaded("kind", "%row", ROW)}{loaded("a", "%row", ROW)}{loaded("b", "%row", ROW)}{loaded("c", "%row", ROW)}
   %same.kind = icmp eq i64 %kind, %kind.now
   %same.a = icmp eq i64 %a, %a.now
   %same.b = icmp eq i64 %b, %b.now
@@ -210,8 +138,8 @@ _TELL: Final = f"""
 ; hand the kernel of a row other words, or launch it with other blocks, if these are not those that its node has
 define internal i32 @tell(ptr %row, i64 %b.now, i64 %c.now, ptr %ctx) {{
 entry:
-{_at("words", "%row", ROW, "ptr")}{_at("size", "%row", ROW)}{_at("skip", "%row", ROW)}
-{_at("b", "%row", ROW)}{_at("c", "%row", ROW)}
+{loaded("words", "%row", ROW, "ptr")}{loaded("size", "%row", ROW)}{loaded("skip", "%row", ROW)}
+{loaded("b", "%row", ROW)}{loaded("c", "%row", ROW)}
   %skips = icmp sge i64 %skip, 0
   br i1 %skips, label %leave, label %each
 leave:
@@ -244,8 +172,8 @@ known:
 differ:
   store i64 %b.now, ptr %b.at, align 8
   store i64 %c.now, ptr %c.at, align 8
-{_at("a", "%row", ROW, "ptr")}
-{_at("node", "%row", ROW, "ptr")}{_at("graph", "%row", ROW, "ptr")}
+{loaded("a", "%row", ROW, "ptr")}
+{loaded("node", "%row", ROW, "ptr")}{loaded("graph", "%row", ROW, "ptr")}
   %bytes = mul i64 %size, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %ctx, i64 %bytes, i1 false)
   %arguments = alloca ptr, align 8
@@ -272,7 +200,7 @@ _ADVANCE: Final = f"""
 ; a row has come: launch its graph if it was the last one
 define internal i32 @advance(ptr %list, ptr %row) {{
 entry:
-{_at("next", "%list", LIST)}{_at("last", "%row", ROW)}{_at("graph", "%row", ROW, "ptr")}
+{loaded("next", "%list", LIST)}{loaded("last", "%row", ROW)}{loaded("graph", "%row", ROW, "ptr")}
   %after = add i64 %next, 1
   store i64 %after, ptr %next.at, align 8
   %ends = icmp ne i64 %last, 0
@@ -289,19 +217,54 @@ done:
 """
 
 
-def _stand_in(name: str, parameters: str, row: str, call: str, tell: str) -> str:
+_FOLLOW: Final = f"""
+; a command has come while a list is open: -1 if it is to be done now, else it is, and this is CUDA's code
+define internal i64 @follow(ptr %list, i64 %kind, i64 %a, i64 %b, i64 %c, ptr %ctx) {{
+entry:
+{loaded("notes", "%list", LIST)}
+  %is.noted = icmp ne i64 %notes, 0
+  br i1 %is.noted, label %noted, label %look
+noted:
+  call void @note(ptr %list, i64 %kind, i64 %a, i64 %b, i64 %c, ptr %ctx)
+  ret i64 -1
+look:
+  %row = call ptr @expect(ptr %list, i64 %kind, i64 %a, i64 %b, i64 %c)
+  %other = icmp eq ptr %row, null
+  br i1 %other, label %end, label %same
+same:
+  %told = call i32 @tell(ptr %row, i64 %b, i64 %c, ptr %ctx)
+  %is.told = icmp eq i32 %told, 0
+  br i1 %is.told, label %next, label %over
+next:
+  %advanced = call i32 @advance(ptr %list, ptr %row)
+  br label %over
+end:
+{loaded("otherwise", "%list", LIST)}
+  %closed = call i32 @adstack.close()
+  %refuses = icmp ne i64 %otherwise, 0
+  %refusal = trunc i64 %otherwise to i32
+  %ended = select i1 %refuses, i32 %refusal, i32 %closed
+  %fine = icmp eq i32 %ended, 0
+  br i1 %fine, label %now, label %over
+now:
+  ret i64 -1
+over:
+  %code = phi i32 [ %told, %same ], [ %advanced, %next ], [ %ended, %end ]
+  %wide = zext i32 %code to i64
+  ret i64 %wide
+}}
+"""
+
+
+def _stand_in(name: str, parameters: str, row: str, before: str = "") -> str:
     """A function that stands in for one of the driver's.
 
     Args:
         name: of both.
         parameters: with their types.
-        row: the four words, with their types, that a row has of it.
-        call: the arguments, with their types, that the driver's function is called with.
-        tell: the address of a kernel's words, or null.
+        row: what `@follow` is told of it, with the types.
+        before: computes that from the parameters.
     """
-    words = "".join(f"  %words.now = load ptr, ptr {tell}, align 8\n" if tell else "")
-    ctx = "%words.now" if tell else "null"
-    told = f"  %told = call i32 @tell(ptr %row, i64 %b, i64 %c, ptr {ctx})\n" if tell else "  %told = add i32 0, 0\n"
     return f"""
 define i32 @adstack.{name}({parameters}) {{
 entry:
@@ -309,93 +272,64 @@ entry:
   %none = icmp eq ptr %list, null
   br i1 %none, label %direct, label %open
 open:
-{_ROWS[name]}{words}{_at("notes", "%list", LIST)}
-  %is.noted = icmp ne i64 %notes, 0
-  br i1 %is.noted, label %noted, label %follow
-noted:
-  call void @note(ptr %list, {row}, ptr {ctx})
-  br label %direct
-follow:
-  %row = call ptr @expect(ptr %list, {row})
-  %other = icmp eq ptr %row, null
-  br i1 %other, label %end, label %same
-same:
-{told}  %is.told = icmp eq i32 %told, 0
-  br i1 %is.told, label %next, label %failed
-next:
-  %code.next = call i32 @advance(ptr %list, ptr %row)
-  ret i32 %code.next
-end:
-{_at("otherwise", "%list", LIST)}
-  %code.close = call i32 @adstack.close()
-  %refuses = icmp ne i64 %otherwise, 0
-  %refusal = trunc i64 %otherwise to i32
-  %code.end = select i1 %refuses, i32 %refusal, i32 %code.close
-  %is.closed = icmp eq i32 %code.end, 0
-  br i1 %is.closed, label %direct, label %failed
-failed:
-  %code.bad = phi i32 [ %told, %same ], [ %code.end, %end ]
-  ret i32 %code.bad
+{before}
+  %followed = call i64 @follow(ptr %list, {row})
+  %now = icmp slt i64 %followed, 0
+  br i1 %now, label %direct, label %done
+done:
+  %code.done = trunc i64 %followed to i32
+  ret i32 %code.done
 direct:
   %{name} = load ptr, ptr @{name}
-  %code = call i32 %{name}({call})
+  %code = call i32 %{name}({parameters})
   ret i32 %code
 }}
 """
 
 
-_ROWS: Final = {
-    "launch": "  %a = ptrtoint ptr %f to i64\n  %b = zext i32 %gx to i64\n  %c = zext i32 %bx to i64\n",
-    "zero": "",
-    "copy": "",
-}
-_LAUNCH: Final = (
-    "ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, ptr %stream, ptr %given, ptr %extra"
+_LAUNCH: Final = _stand_in(
+    "launch",
+    "ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, ptr %stream, ptr %told, ptr %extra",
+    f"i64 {KERNEL}, i64 %a, i64 %b, i64 %c, ptr %ctx",
+    "  %a = ptrtoint ptr %f to i64\n  %b = zext i32 %gx to i64\n  %c = zext i32 %bx to i64\n"
+    "  %ctx = load ptr, ptr %told, align 8",
 )
-_FETCH: Final = """
-define i32 @adstack.fetch(i64 %to, i64 %from, i64 %size) {
+_ZEROED: Final = _stand_in(
+    "zero", "i64 %at, i8 %value, i64 %size, ptr %stream", f"i64 {ZERO}, i64 %at, i64 %size, i64 0, ptr null"
+)
+"""Programs fill memory with nothing else."""
+_COPIED: Final = _stand_in(
+    "copy", "i64 %to, i64 %from, i64 %size, ptr %stream", f"i64 {COPY}, i64 %to, i64 %from, i64 %size, ptr null"
+)
+_FETCHED: Final = f"""
+define i32 @adstack.fetch(i64 %to, i64 %from, i64 %size) {{
 entry:
   %list = load ptr, ptr @list
   %none = icmp eq ptr %list, null
   br i1 %none, label %direct, label %open
 open:
-  %notes.at = getelementptr i64, ptr %list, i64 NOTES
-  %notes = load i64, ptr %notes.at, align 8
+{loaded("notes", "%list", LIST)}
   %is.noted = icmp ne i64 %notes, 0
   br i1 %is.noted, label %direct, label %end
 end:
-  %code.end = call i32 @adstack.close()
-  %is.closed = icmp eq i32 %code.end, 0
+  %closed = call i32 @adstack.close()
+  %is.closed = icmp eq i32 %closed, 0
   br i1 %is.closed, label %direct, label %failed
 failed:
-  ret i32 %code.end
+  ret i32 %closed
 direct:
   %fetch = load ptr, ptr @fetch
   %code = call i32 %fetch(i64 %to, i64 %from, i64 %size)
   ret i32 %code
-}
-""".replace("NOTES", str(LIST["notes"]))
+}}
+"""
+"""What the host reads has been done before."""
 
 TEXT: Final = "".join(
     (
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
-        *(_GLOBALS, _INSTALL, _OPENING, _ISSUE, _CLOSE, _NOTE, _EXPECT, _TELL, _ADVANCE),
-        _stand_in("launch", _LAUNCH, f"i64 {KERNEL}, i64 %a, i64 %b, i64 %c", _LAUNCH, "%given"),
-        _stand_in(
-            "zero",
-            "i64 %at, i8 %value, i64 %size, ptr %stream",
-            f"i64 {ZERO}, i64 %at, i64 %size, i64 0",
-            "i64 %at, i8 %value, i64 %size, ptr %stream",
-            "",
-        ),
-        _stand_in(
-            "copy",
-            "i64 %to, i64 %from, i64 %size, ptr %stream",
-            f"i64 {COPY}, i64 %to, i64 %from, i64 %size",
-            "i64 %to, i64 %from, i64 %size, ptr %stream",
-            "",
-        ),
-        _FETCH,
+        *(_GLOBALS, _INSTALL, _OPENING, _ISSUE, _CLOSE, NOTE, _EXPECT, _TELL, _ADVANCE, _FOLLOW),
+        *(_LAUNCH, _ZEROED, _COPIED, _FETCHED),
     )
 )
-"""The module; zeroed memory is the only kind of filling that programs ask for."""
+"""The module."""

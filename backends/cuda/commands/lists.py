@@ -2,7 +2,7 @@
 
 A launch of a small kernel takes the driver 3 us; as a node of a graph it takes less than 1. What a followed tape does
 is the same in each iteration, but for some of the words that kernels are handed. So the first time its commands are
-noted, the kernels, zeroed memory and copies, as they are queued (`command_code`). Then graphs are made of them, and
+noted, the kernels, zeroed memory and copies, as they are queued (`code`). Then graphs are made of them, and
 from then on each command that comes is compared with the next one, and left to its graph: nothing is decided ahead,
 the host's code runs as it always does, and a command that is another one ends it. Whatever else uses the device, by
 way of Python, finds everything queued that came before it.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +23,10 @@ import numpy.typing as npt
 from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .command_code import NAMES, TEXT
-from .command_layout import COPY, KERNEL, LIST, PROGRAM, ROW, ZERO
-from .driver import Copy, Driver, Launch, Node, Zero
-from .driver_error import DriverError
-from .toolchain import host_code
-
-if TYPE_CHECKING:
-    from .codegen import Module
+from ..interface.driver import Copy, Driver, Launch, Node, Zero
+from ..interface.errors import DriverError
+from .code import NAMES, TEXT
+from .layout import COPY, KERNEL, LIST, PROGRAM, ROW, ZERO
 
 __all__ = ["OTHER", "CommandList", "Commands", "Updates"]
 
@@ -49,7 +45,8 @@ _MISSES: Final = 8
 class Program(Protocol):
     """What is asked of an executable: see there."""
 
-    module: Module
+    @property
+    def words(self) -> int: ...
 
     @property
     def functions(self) -> list[int]: ...
@@ -58,25 +55,33 @@ class Program(Protocol):
     def unimportant(self) -> int: ...
 
 
+class Code(Protocol):
+    """Machine code: the addresses of its functions, as long as it lives."""
+
+    @property
+    def symbols(self) -> dict[str, int]: ...
+
+
 class Commands:
     """What stands between the host's code of programs and a driver: calls that do what the driver's do, or note it.
 
     Args:
         driver: which this thread uses when it calls anything of these.
+        compiled: makes machine code of LLVM's assembly, given the names of its functions and the cache on disk.
 
     Attributes:
         open_list: the list that is open, as far as Python knows.
     """
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, driver: Driver, compiled: Callable[[str, Sequence[str], ObjectCache | None], Code]) -> None:
+        self._driver, self._compiled = driver, compiled
         self.open_list: CommandList | None = None
 
     @cached_property
     def _code(self) -> Mapping[str, int]:
-        """The functions of `command_code`, by their names without the prefix; installed."""
+        """The functions of `code`, by their names without the prefix; installed."""
         symbols = [f"adstack.{name}" for name in NAMES]
-        self._library = host_code(TEXT, symbols, ObjectCache(default_folder()))
+        self._library = self._compiled(TEXT, symbols, ObjectCache(default_folder()))
         code = {name: self._library.symbols[symbol] for name, symbol in zip(NAMES, symbols, strict=True)}
         launch, _, _, zero, fetch = self._driver.functions()
         install = ctypes.PYFUNCTYPE(None, *[ctypes.c_int64] * 6)(code["install"])
@@ -140,7 +145,7 @@ class _Notes:
     """
 
     def __init__(self, programs: Iterable[Program], room: int) -> None:
-        known = {function: (one.module.size, one.unimportant) for one in programs for function in one.functions}
+        known = {function: (one.words, one.unimportant) for one in programs for function in one.functions}
         self._programs = np.array([(f, *known[f]) for f in known], np.int64).reshape(-1, len(PROGRAM))
         most = max((size for size, _ in known.values()), default=0)
         self.rows = np.zeros((room, len(ROW)), np.int64)

@@ -6,7 +6,9 @@ from typing import Final
 
 import numpy as np
 
-__all__ = ["COPY", "KERNEL", "KINDS", "LIST", "NODE_PARAMS", "PROGRAM", "ROW", "ZERO"]
+from adstack.backends.hostcall.record import word
+
+__all__ = ["COPY", "KERNEL", "KINDS", "LIST", "NODE_PARAMS", "PROGRAM", "ROW", "ZERO", "loaded"]
 
 LIST: Final = {
     name: at
@@ -56,3 +58,8 @@ NODE_PARAMS: Final = np.dtype(
     align=True,
 )
 """CUDA_KERNEL_NODE_PARAMS, as cuda.h declares it since CUDA 12; `params` is the address of addresses of arguments."""
+
+
+def loaded(name: str, base: str, words: dict[str, int], kind: str = "i64") -> str:
+    """LLVM's assembly that loads the word `name` of a record at an address, whose `words` are known, as `%name`."""
+    return word(f"%{name}", kind, base, words[name])
