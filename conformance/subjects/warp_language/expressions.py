@@ -242,7 +242,7 @@ class Expressions:
 
     def _cast(self, target: Peer, value: Value) -> Value:
         kinds: dict[Peer, Kind] = {int: settings.whole, float: settings.real, bool: BOOL}
-        kind = kinds[target] if target in kinds else target
+        kind = kinds.get(target) or target
         if kind == BOOL:
             return Value(f"({value.to(value.kind)} != {value.kind.constructor}(0))", BOOL)
         return Value(value.to(kind), kind)

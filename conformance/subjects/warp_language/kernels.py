@@ -86,7 +86,7 @@ def _argument(value: Peer, wanted: Peer) -> Anything:
         return Host(value)
     if wanted in (int, float) or isinstance(wanted, Kind):
         kinds: dict[Peer, Kind] = {int: settings.whole, float: settings.real}
-        kind = kinds[wanted] if wanted in kinds else wanted
+        kind = kinds.get(wanted) or wanted
         if not kind.is_float and not isinstance(value, (int, bool)):
             raise ABSENT(f"{value!r} for a whole number")
         return Value("", kind)
