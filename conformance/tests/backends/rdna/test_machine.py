@@ -173,12 +173,14 @@ REFUSED = {
     "gfx1100": [
         ((0xD9000000, 0), r"no instruction 0xd9000000 \(DS 64\)"),
         ((0x7E00D100,), "VOP1 104"),
-        ((0x7E0202FA, 0), "V_MOV_B32 with operands"),  # a move between threads (DPP)
+        ((0x7E0202FA, 0xFF013000), "V_MOV_B32 by the threads 0x130"),  # a shift of a wave
+        ((0x7E0202FA, 0xFF01FF00), "V_MOV_B32 by the threads 0x1ff"),
     ],
     "gfx942": [
         ((0xD8800000, 0), r"no instruction 0xd8800000 \(DS 64\)"),
         ((0x7E00D100,), "VOP1 104"),
-        ((0x7E0202FA, 0), "V_MOV_B32 with operands"),  # the same
+        ((0x7E0202FA, 0xFF016100), "V_MOV_B32 by the threads 0x161"),  # `xor` of the numbers in a row
+        ((0x7E0202FA, 0xFF041100), "V_MOV_B32 by other threads"),  # inactive ones, too
         ((0x7E0202F9, 0x00060801), "V_MOV_B32 of a part of its result"),  # its sign fills the rest
         ((0x8000027D,), "S_ADD_U32 with operand 125"),
         ((0xD2800000, 0x000004FF), "V_ADD_F64 with a constant"),
