@@ -1,9 +1,10 @@
 """Keeps what a run of a peer found: `python -m adstack.conformance.subjects.record LOG VERSION`.
 
-LOG is what `adstack conformance --subject PEER --log LOG` wrote. It becomes `results/peers/PEER-VERSION.json`, counts
-and a line per case that did not pass (see `..report.compact`), and a table of gaps in `runs.gaps`: what did not pass,
-and stands in no other list of gaps. Results in f32 stand for those in f64 in that table. In what the run differs from
-the file that was there is printed.
+LOG is what `adstack conformance --subject PEER --log LOG` wrote. It becomes `results/peers/PEER-VERSION.json` (with
+`-ARCH` behind the version, of another arch than the cpu), counts and a line per case that did not pass (see
+`..report.compact`). What a peer that speaks the language did not pass on the cpu, and stands in no other list of gaps,
+goes into the table of gaps in `runs.gaps`; what that table has of cells that were not run stays. Results in f32 stand
+for those in f64 there. In what the run differs from the file that was there is printed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..report.summary import machine, suite_sources
 from .gap_lists import gaps_of, listed
 from .gaps import PEER_OPTIONS, TOLD_GAPS
 
-__all__ = ["keep", "kept", "patterns", "runs"]
+__all__ = ["keep", "kept", "merged", "patterns", "runs"]
 
 HERE: Final = Path(__file__).resolve().parent
 LONGEST: Final = 120
@@ -62,12 +63,14 @@ def latest(records: Iterable[Record], entries: Mapping[str, Entry]) -> dict[tupl
 def kept(peer: str, version: str, results: Mapping[tuple[str, str], Record]) -> Record:
     """What is committed of a peer's results: how many came to what, what did not pass, and digests of all states.
 
-    How exact a peer's results are is not kept: it claims no budget. All cases are of one topic.
+    How exact a peer's results are is not kept: it claims no budget. Nor are topics, where there is one alone.
     """
     cells = [Outcome(case, mode, one["status"], reason=_told(one)) for (case, mode), one in results.items()]
     matrix = compact(cells)
-    del matrix["exactness"], matrix["topics"], matrix["digests"]["measured"]
-    head = {"peer": peer, "version": version, "options": dict(PEER_OPTIONS[peer])}
+    del matrix["exactness"], matrix["digests"]["measured"]
+    if len(matrix["topics"]) == 1:
+        del matrix["topics"]
+    head = {"peer": peer, "version": version, "options": dict(PEER_OPTIONS.get(peer.partition(":")[0], ()))}
     return {**head, "types": _types({cell.case for cell in cells}), **matrix}
 
 
@@ -134,12 +137,33 @@ def main(log: str, version: str) -> None:
     """Write both files."""
     entries = {entry.id: entry for entry in collect()}
     records = Log(Path(log)).records()
-    (peer,) = {one["subject"] for one in records}
+    (subject,) = {one["subject"] for one in records}
+    peer, _, arch = subject.partition(":")
     results = latest(records, entries)
-    keep(HERE.parent / "results" / "peers" / f"{peer}-{version}.json", kept(peer, version, results))
-    gaps = {name: _by_reason(gaps_of_peer) for name, gaps_of_peer in gaps_of("runs").items()}
-    gaps[peer] = patterns(results, TOLD_GAPS[peer], entries)
-    (HERE / "runs.gaps").write_text(runs(gaps), "utf-8")
+    name = "-".join(part for part in (peer, version, arch) if part)
+    keep(HERE.parent / "results" / "peers" / f"{name}.json", kept(subject, version, results))
+    if not arch and peer in TOLD_GAPS:
+        gaps = {name: _by_reason(gaps_of_peer) for name, gaps_of_peer in gaps_of("runs").items()}
+        new = patterns(results, TOLD_GAPS[peer], entries)
+        gaps[peer] = merged(new, gaps_of("runs").get(peer, ()), results, entries)
+        (HERE / "runs.gaps").write_text(runs(gaps), "utf-8")
+
+
+def merged(
+    new: Mapping[tuple[str, str], list[str]],
+    old: Iterable[Gap],
+    results: Mapping[tuple[str, str], Record],
+    entries: Mapping[str, Entry],
+) -> dict[tuple[str, str], list[str]]:
+    """New gaps, by mode and reason, and those of the old ones that are about other cells than the results and these."""
+    table = defaultdict(list, {key: list(covers) for key, covers in new.items()})
+    fresh = [Gap(covers, why, mode) for (mode, why), names in new.items() for covers in names]
+    for gap in old:
+        matched = [(entry, mode) for entry in entries.values() for mode in entry.case.modes if gap.matches(entry, mode)]
+        told = any((entry.id, mode) in results for entry, mode in matched)
+        if not told and not any(one.matches(entry, mode) for entry, mode in matched for one in fresh):
+            table[gap.mode, gap.reason].append(gap.covers)
+    return {key: sorted(table[key]) for key in sorted(table)}
 
 
 def keep(file: Path, matrix: Record) -> None:

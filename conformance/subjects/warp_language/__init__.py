@@ -16,7 +16,7 @@ from typing import Any
 
 from . import ad as ad
 from . import types as types
-from .device import VERSION
+from .device import version
 from .kernels import func as func
 from .kernels import kernel as kernel
 from .kinds import NUMBERS, AbsentError
@@ -31,14 +31,15 @@ from .names import reset as reset
 from .names import static as static
 from .names import sync as sync
 
-__version__ = VERSION
 globals().update(NUMBERS)
 
 
 def __getattr__(name: str) -> Any:
-    """Nothing else has a counterpart that the translation knows; functions of numbers are known by name in kernels."""
+    """The version, functions of numbers; nothing else has a counterpart that the translation knows."""
     from .names import FUNCTIONS
 
+    if name == "__version__":
+        return version()
     if name in FUNCTIONS:
         return FUNCTIONS[name]
     raise AbsentError(f"Warp has no counterpart of {name} that the translation knows")

@@ -157,6 +157,22 @@ def test_gaps_are_listed_by_case_where_all_variants_fail_and_one_by_one_elsewher
     ]
 
 
+def test_gaps_of_cells_that_were_not_run_stay():
+    slugs = ("gradients/a-net-of-three-layers", "gradients/a-pendulum")
+    entries = {entry.id: entry for entry in collect() if entry.id.partition(":")[0] in slugs}
+    results = {
+        ("gradients/a-pendulum:f32,while-2", "reverse"): found("gradients/a-pendulum:f32,while-2", "reverse", "pass")
+    }
+    old = [
+        Gap("gradients/a-net*", "no nets", "reverse"),
+        Gap("gradients/a-pendulum:f*,while-2", "now it passes", "reverse"),
+        Gap("gradients/a-pendulum:f64,*", "a new one covers it", "forward"),
+    ]
+    new = {("forward", "new"): ["gradients/a-pendulum*"]}
+    kept = record.merged(new, old, results, entries)
+    assert kept == {**new, ("reverse", "no nets"): ["gradients/a-net*"]}
+
+
 def test_a_list_of_gaps_says_who_when_why_and_where():
     text = "# some\n[a, b]\nany: it is: so\n    x/* y\n\n[b]\nreverse: other\n    z\n"
     both = [(peer, Gap(covers, "it is: so")) for covers in ("x/*", "y") for peer in ("a", "b")]
