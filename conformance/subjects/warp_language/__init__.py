@@ -12,8 +12,7 @@ Imports Warp, numpy and adstack.conformance.harness; nothing of adstack itself.
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...case import Data
 from . import ad as ad
 from . import types as types
 from .device import version
@@ -34,7 +33,7 @@ from .names import sync as sync
 globals().update(NUMBERS)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Data:
     """The version, functions of numbers; nothing else has a counterpart that the translation knows."""
     from .names import FUNCTIONS
 

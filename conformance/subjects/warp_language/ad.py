@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...case import Data
 from .kernels import recording
 from .kinds import ABSENT
 from .memory import Memory, clear_gradients
@@ -14,7 +13,7 @@ __all__ = ["FwdMode", "Tape", "clear_all_gradients"]
 class Tape:
     """Records what is launched in its block, and differentiates the loss at its end."""
 
-    def __init__(self, loss: Memory, **others: Any) -> None:
+    def __init__(self, loss: Memory, **others: Data) -> None:
         if others:
             raise ABSENT(f"a tape has no option {', '.join(others)} here")
         self.loss = loss
@@ -46,5 +45,5 @@ def clear_all_gradients() -> None:
     clear_gradients()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Data:
     raise ABSENT(f"ad.{name} has no counterpart in Warp")

@@ -12,11 +12,13 @@ import os
 from functools import cache
 from os import _exit as leave_at_once
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
+
+from ...case import Data
 
 __all__ = ["DEVICE", "WP", "loaded", "version"]
 
-Module: TypeAlias = Any
+Module: TypeAlias = Data
 """The module `warp`, or one of kernels: Warp comes without types for it."""
 
 DEVICE: Final = "cpu"
@@ -38,7 +40,7 @@ def version() -> str:
 class _Warp:
     """The module `warp`, imported and warmed when it is first used."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Data:
         return getattr(_warm(), name)
 
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from .kinds import ABSENT, BOOL, Kind, Peer, joined, settings
+from ...case import Data
+from .kinds import ABSENT, BOOL, Kind, joined, settings
 from .memory import Memory
 from .names import FUNCTIONS, Function, static
 from .scopes import Host, Index, Scope, Value
@@ -14,7 +15,7 @@ from .scopes import Host, Index, Scope, Value
 __all__ = ["Anything", "Calls", "Expressions"]
 
 Anything: TypeAlias = Value | Host | Index
-Calls: TypeAlias = Callable[[Scope, Peer, Sequence[Anything]], Value | None]
+Calls: TypeAlias = Callable[[Scope, Data, Sequence[Anything]], Value | None]
 """Translates a function of the program and gives the call of it; None for something else."""
 
 _ARITHMETIC: Final[dict[type[ast.operator], str]] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -33,7 +34,7 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
-_BUILTINS: Final[dict[Peer, str]] = {abs: "abs", max: "max", min: "min", pow: "pow"}
+_BUILTINS: Final[dict[Data, str]] = {abs: "abs", max: "max", min: "min", pow: "pow"}
 
 
 class Expressions:
@@ -41,7 +42,7 @@ class Expressions:
 
     def __init__(self, scope: Scope, calls: Calls) -> None:
         self.scope, self._calls = scope, calls
-        self._visitors: dict[type[ast.expr], Callable[[Peer], Anything]] = {
+        self._visitors: dict[type[ast.expr], Callable[[Data], Anything]] = {
             ast.Constant: lambda node: Host(node.value),
             ast.Name: self._name,
             ast.Attribute: self._attribute,
@@ -55,7 +56,7 @@ class Expressions:
         }
 
     def of(self, node: ast.expr) -> Anything:
-        """Peer expression. MissingError if it is of no kind that can be translated."""
+        """Data expression. MissingError if it is of no kind that can be translated."""
         visitor = self._visitors.get(type(node))
         if visitor is None:
             raise ABSENT(f"{type(node).__name__} is not translated: {ast.unparse(node)}")
@@ -222,7 +223,7 @@ class Expressions:
         return value
 
     def called(self, node: ast.Call) -> Anything | None:
-        """Peer call; None if it gives nothing."""
+        """Data call; None if it gives nothing."""
         function = self.of(node.func)
         target = function.object if isinstance(function, Host) else None
         if target is static:
@@ -240,9 +241,8 @@ class Expressions:
             return self._function(target, node, arguments)
         return self._calls(self.scope, target, arguments)
 
-    def _cast(self, target: Peer, value: Value) -> Value:
-        kinds: dict[Peer, Kind] = {int: settings.whole, float: settings.real, bool: BOOL}
-        kind = kinds.get(target) or target
+    def _cast(self, target: Data, value: Value) -> Value:
+        kind: Data = {int: settings.whole, float: settings.real, bool: BOOL}.get(target, target)
         if kind == BOOL:
             return Value(f"({value.to(value.kind)} != {value.kind.constructor}(0))", BOOL)
         return Value(value.to(kind), kind)

@@ -9,8 +9,9 @@ import textwrap
 from collections.abc import Callable, Sequence
 from functools import reduce
 
+from ...case import Data
 from .expressions import Anything
-from .kinds import ABSENT, BOOL, Kind, Peer, joined, settings
+from .kinds import ABSENT, BOOL, Kind, joined, settings
 from .scopes import ARRAYS, PASSED, Host, Index, Program, Scope, Value
 from .statements import Statements
 
@@ -26,19 +27,19 @@ class Func:
         host: the names that it sees.
     """
 
-    def __init__(self, function: Callable[..., Peer]) -> None:
+    def __init__(self, function: Callable[..., Data]) -> None:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.name, self.tree, self._function = tree.name, tree, function
 
     @property
-    def host(self) -> dict[str, Peer]:
+    def host(self) -> dict[str, Data]:
         """As they are now: a function may be made before what it uses."""
         cells = zip(self._function.__code__.co_freevars, self._function.__closure__ or (), strict=True)
         free = {name: cell.cell_contents for name, cell in cells}
         return {**vars(builtins), **self._function.__globals__, **free}
 
-    def annotations(self) -> list[tuple[str, Peer]]:
+    def annotations(self) -> list[tuple[str, Data]]:
         """Each parameter and its annotation."""
         parameters = inspect.signature(self._function).parameters.values()
         if any(one.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for one in parameters):
@@ -56,7 +57,7 @@ class Func:
             raise ABSENT(f"{self.name} returns what is not translated")
         return kind
 
-    def __call__(self, *args: Peer) -> Peer:
+    def __call__(self, *args: Data) -> Data:
         return self._function(*args)
 
 
@@ -76,7 +77,7 @@ def parameters(scope: Scope, names: Sequence[str], arguments: Sequence[Anything]
     return typed
 
 
-def call(scope: Scope, target: Peer, arguments: Sequence[Anything]) -> Value | None:
+def call(scope: Scope, target: Data, arguments: Sequence[Anything]) -> Value | None:
     """A call of a function of the program, which is translated for these types of arguments; see `Calls`."""
     if not isinstance(target, Func):
         raise ABSENT(f"{getattr(target, '__name__', type(target).__name__)} is not translated")
@@ -121,7 +122,7 @@ def _returned(scope: Scope) -> Kind | None:
     return reduce(joined, scope.returned) if scope.returned else None
 
 
-def _as_number(value: Anything, wanted: Peer) -> Anything:
+def _as_number(value: Anything, wanted: Data) -> Anything:
     """Numbers of the host are numbers of the kernel, when they are given to a function, of its parameter's type."""
     if isinstance(value, Host) and isinstance(value.object, (bool, int, float)):
         value = value.number()

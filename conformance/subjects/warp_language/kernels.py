@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from ...case import Data
 from .device import DEVICE, WP, loaded
 from .expressions import Anything
 from .functions import Func
-from .kinds import ABSENT, Kind, Peer, settings
+from .kinds import ABSENT, Kind, settings
 from .memory import Memory
 from .scopes import Host, Program, Value
 from .tasks import Task, tasks_of
@@ -21,7 +22,7 @@ __all__ = ["Kernel", "Launch", "func", "kernel", "recording"]
 class Launch:
     """What a call has launched, as Warp's tape has it."""
 
-    tape: Peer
+    tape: Data
 
     def backward(self) -> None:
         """From the gradients of what was written to those of what was read."""
@@ -35,12 +36,12 @@ recording: Final[list[list[Launch]]] = []
 class Kernel:
     """What `@kernel` makes."""
 
-    def __init__(self, function: Callable[..., Peer]) -> None:
+    def __init__(self, function: Callable[..., Data]) -> None:
         self._func, self.__name__ = Func(function), function.__name__
-        self._compiled: dict[tuple[Peer, ...], tuple[Program, list[Task], Peer]] = {}
+        self._compiled: dict[tuple[Data, ...], tuple[Program, list[Task], Data]] = {}
         self._last: Launch | None = None
 
-    def __call__(self, *args: Peer, **named: Peer) -> Peer:
+    def __call__(self, *args: Data, **named: Data) -> Data:
         """Translate and launch. MissingError: it can't be translated."""
         annotations = self._func.annotations()
         if len(args) != len(annotations) or named:
@@ -56,7 +57,7 @@ class Kernel:
         scalars = [one.kind(value) for value, one in zip(args, given, strict=True) if isinstance(one, Value)]
         return self._launched(*self._compiled[key], scalars)
 
-    def _launched(self, program: Program, tasks: list[Task], module: Peer, scalars: list[object]) -> Peer:
+    def _launched(self, program: Program, tasks: list[Task], module: Data, scalars: list[object]) -> Data:
         returned, tape = None, WP.Tape()
         arrays = [memory.array for memory in program.arrays.values()]
         with tape:
@@ -73,20 +74,19 @@ class Kernel:
             recording[-1].append(self._last)
         return None if returned is None else returned.numpy()[0].item()
 
-    def grad(self, *args: Peer, **named: Peer) -> None:
+    def grad(self, *args: Data, **named: Data) -> None:
         """The gradient of the last call."""
         if self._last is None or named:
             raise ABSENT("a gradient of what was not called before")
         self._last.backward()
 
 
-def _argument(value: Peer, wanted: Peer) -> Anything:
+def _argument(value: Data, wanted: Data) -> Anything:
     """A number, as what its parameter is; or something of the host's."""
     if isinstance(value, Memory):
         return Host(value)
     if wanted in (int, float) or isinstance(wanted, Kind):
-        kinds: dict[Peer, Kind] = {int: settings.whole, float: settings.real}
-        kind = kinds.get(wanted) or wanted
+        kind: Data = {int: settings.whole, float: settings.real}.get(wanted, wanted)
         if not kind.is_float and not isinstance(value, (int, bool)):
             raise ABSENT(f"{value!r} for a whole number")
         return Value("", kind)
@@ -95,13 +95,13 @@ def _argument(value: Peer, wanted: Peer) -> Anything:
     raise ABSENT(f"an argument of type {type(value).__name__} is not translated")
 
 
-def kernel(function: Callable[..., Peer] | None = None, **options: Peer) -> Kernel:
+def kernel(function: Callable[..., Data] | None = None, **options: Data) -> Kernel:
     """See `adstack.kernel`. MissingError: it has options."""
     if function is None or options:
         raise ABSENT(f"kernels have no option {', '.join(options)} here")
     return Kernel(function)
 
 
-def func(function: Callable[..., Peer]) -> Func:
+def func(function: Callable[..., Data]) -> Func:
     """See `adstack.func`."""
     return Func(function)

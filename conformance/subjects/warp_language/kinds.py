@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from ...harness.execute import MissingError
 from .device import WP
 
-__all__ = ["ABSENT", "BOOL", "NUMBERS", "AbsentError", "Kind", "Peer", "joined", "kind_of_value", "settings"]
-
-Peer: TypeAlias = Any
-"""An object of Warp's, or any of the program's: Warp declares no types for checkers."""
+__all__ = ["ABSENT", "BOOL", "NUMBERS", "AbsentError", "Kind", "joined", "kind_of_value", "settings"]
 
 
 class AbsentError(MissingError, AttributeError):

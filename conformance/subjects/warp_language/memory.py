@@ -8,12 +8,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ...case import Data
 from .device import DEVICE, WP
-from .kinds import ABSENT, Kind, Peer
+from .kinds import ABSENT, Kind
 
 __all__ = ["Memory", "clear_gradients", "field", "ndarray"]
 
-Array = npt.NDArray[Peer]
+Array = npt.NDArray[Data]
 _ALL: Final[weakref.WeakSet[Memory]] = weakref.WeakSet()
 
 
@@ -26,7 +27,7 @@ class Part:
         shape: of the field.
     """
 
-    def __init__(self, array: Peer, kind: Kind, shape: tuple[int, ...]) -> None:
+    def __init__(self, array: Data, kind: Kind, shape: tuple[int, ...]) -> None:
         self.array, self.dtype, self.shape = array, kind, shape
         self.element_shape: tuple[int, ...] = ()
 
@@ -45,10 +46,10 @@ class Part:
     def fill(self, value: float) -> None:
         self.from_numpy(np.full(self.shape, value))
 
-    def __getitem__(self, index: Peer) -> Peer:
+    def __getitem__(self, index: Data) -> Data:
         return self.to_numpy()[() if index is None else index].item()
 
-    def __setitem__(self, index: Peer, value: float) -> None:
+    def __setitem__(self, index: Data, value: float) -> None:
         contents = self.to_numpy()
         contents[() if index is None else index] = value
         self.from_numpy(contents)
@@ -67,7 +68,7 @@ class Memory(Part):
 
 
 def field(
-    dtype: Peer, shape: Peer = None, needs_grad: bool = False, needs_dual: bool = False, **others: Peer
+    dtype: Data, shape: Data = None, needs_grad: bool = False, needs_dual: bool = False, **others: Data
 ) -> Memory:
     """See `adstack.field`. MissingError: it has no shape, or is of no type of numbers."""
     if shape is None or others:
@@ -77,7 +78,7 @@ def field(
     return Memory(dtype, (shape,) if isinstance(shape, int) else tuple(shape), needs_grad)
 
 
-def ndarray(dtype: Peer, shape: Peer, needs_grad: bool = False, needs_dual: bool = False, **others: Peer) -> Memory:
+def ndarray(dtype: Data, shape: Data, needs_grad: bool = False, needs_dual: bool = False, **others: Data) -> Memory:
     """See `adstack.ndarray`: the same as a field here."""
     return field(dtype, shape, needs_grad, needs_dual, **others)
 

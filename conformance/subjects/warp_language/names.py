@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable
 from typing import Final
 
+from ...case import Data
 from .device import DEVICE, WP
-from .kinds import ABSENT, NUMBERS, Kind, Peer, settings
+from .kinds import ABSENT, NUMBERS, Kind, settings
 
 __all__ = ["FUNCTIONS", "Function", "cpu", "grouped", "init", "loop_config", "ndrange", "reset", "static", "sync"]
 
@@ -17,7 +18,7 @@ _IGNORED: Final = ("random_seed", "debug", "offline_cache")
 
 
 def init(
-    arch: str = cpu, default_fp: Kind = NUMBERS["f32"], default_ip: Kind = NUMBERS["i32"], **options: Peer
+    arch: str = cpu, default_fp: Kind = NUMBERS["f32"], default_ip: Kind = NUMBERS["i32"], **options: Data
 ) -> None:
     """See `adstack.init`. MissingError: an option has no counterpart."""
     others = [name for name in options if name not in _IGNORED]
@@ -36,26 +37,26 @@ def sync() -> None:
     WP.synchronize_device(DEVICE)
 
 
-def static(value: Peer) -> Peer:
+def static(value: Data) -> Data:
     """In a kernel: what is known when it is translated."""
     return value
 
 
-def _only_in_kernels(*args: Peer, **options: Peer) -> Peer:
+def _only_in_kernels(*args: Data, **options: Data) -> Data:
     raise ABSENT("this is translated in kernels alone")
 
 
-def grouped(*args: Peer) -> Peer:
+def grouped(*args: Data) -> Data:
     """In a kernel: an index of as many numbers as a field has axes."""
     return _only_in_kernels(*args)
 
 
-def ndrange(*args: Peer) -> Peer:
+def ndrange(*args: Data) -> Data:
     """In a kernel: all indices of a box."""
     return _only_in_kernels(*args)
 
 
-def loop_config(*, serialize: bool = False, **options: Peer) -> Peer:
+def loop_config(*, serialize: bool = False, **options: Data) -> Data:
     """In a kernel: how the next loop runs."""
     return _only_in_kernels(serialize, options)
 
@@ -72,7 +73,7 @@ class Function:
     def __init__(self, name: str, warp: str, whole: bool = False) -> None:
         self.name, self.warp, self.whole = name, warp, whole
 
-    __call__: Callable[..., Peer] = staticmethod(_only_in_kernels)
+    __call__: Callable[..., Data] = staticmethod(_only_in_kernels)
 
 
 _SAME: Final = ("sin", "cos", "tan", "asin", "acos", "tanh", "sqrt", "exp", "log", "floor", "ceil", "atan2", "pow")

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from .kinds import ABSENT, Kind, Peer, kind_of_value
+from ...case import Data
+from .kinds import ABSENT, Kind, kind_of_value
 from .memory import Memory
 
 __all__ = ["ARRAYS", "PASSED", "Host", "Index", "Lines", "Program", "Scope", "Value", "assigned"]
@@ -44,7 +45,7 @@ class Value:
 class Host:
     """Something of the host's: a field, a function, a number, a tuple."""
 
-    object: Peer
+    object: Data
 
     def number(self) -> Value:
         """As a number of the kernel. MissingError if it is none."""
@@ -84,7 +85,7 @@ class Program:
 
     arrays: dict[str, Memory] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
-    known: dict[tuple[Peer, ...], tuple[str, Kind | None]] = field(default_factory=dict)
+    known: dict[tuple[Data, ...], tuple[str, Kind | None]] = field(default_factory=dict)
 
     def name_of(self, memory: Memory) -> str:
         """The parameter that an array is."""
@@ -121,7 +122,7 @@ class Scope:
     """
 
     program: Program
-    host: dict[str, Peer]
+    host: dict[str, Data]
     lines: Lines = field(default_factory=Lines)
     locals: dict[str, Value] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
@@ -143,7 +144,7 @@ class Scope:
         self.locals[name] = Value(code, kind)
         return self.locals[name]
 
-    def known(self, node: ast.expr) -> Peer:
+    def known(self, node: ast.expr) -> Data:
         """What an expression is on the host. MissingError if it depends on what a kernel computes."""
         try:
             return eval(compile(ast.Expression(node), "<static>", "eval"), dict(self.host))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
+from ...case import Data
 from .expressions import Calls, Expressions
 from .kinds import ABSENT, BOOL, Kind, settings
 from .names import FUNCTIONS, static
@@ -29,7 +30,7 @@ class Statements:
     def __init__(self, scope: Scope, calls: Calls, in_kernel: bool) -> None:
         self.scope, self._in_kernel = scope, in_kernel
         self.expressions = Expressions(scope, calls)
-        self._visitors: dict[type[ast.stmt], Callable[[Any], None]] = {
+        self._visitors: dict[type[ast.stmt], Callable[[Data], None]] = {
             ast.Assign: self._assign,
             ast.AnnAssign: self._annotated,
             ast.AugAssign: self._augmented,

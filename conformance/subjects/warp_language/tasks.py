@@ -6,9 +6,10 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...case import Data
 from .expressions import Anything
 from .functions import Func, call, parameters
-from .kinds import ABSENT, Kind, Peer, settings
+from .kinds import ABSENT, Kind, settings
 from .memory import Memory
 from .names import grouped, loop_config, ndrange
 from .scopes import ARRAYS, Index, Program, Scope, Value
@@ -41,7 +42,7 @@ class _Grid:
     is_grouped: bool = False
 
 
-def tasks_of(func: Func, program: Program, given: Sequence[Anything], known: dict[str, Peer]) -> list[Task]:
+def tasks_of(func: Func, program: Program, given: Sequence[Anything], known: dict[str, Data]) -> list[Task]:
     """Translate a kernel.
 
     Args:
@@ -71,7 +72,7 @@ def tasks_of(func: Func, program: Program, given: Sequence[Anything], known: dic
 
 
 class _Maker:
-    def __init__(self, func: Func, program: Program, given: Sequence[Anything], known: dict[str, Peer]) -> None:
+    def __init__(self, func: Func, program: Program, given: Sequence[Anything], known: dict[str, Data]) -> None:
         self._func, self._program, self._given, self._known = func, program, given, known
         self._names = [name for name, _ in func.annotations()]
         self._made = 0
@@ -90,7 +91,7 @@ class _Maker:
             raise ABSENT(f"not translated: {ast.unparse(node)}")
         return True
 
-    def _object(self, node: ast.expr) -> Peer:
+    def _object(self, node: ast.expr) -> Data:
         """What a name or an attribute of one is on the host; None if it is nothing there."""
         if isinstance(node, ast.Attribute):
             return getattr(self._object(node.value), node.attr, None)
@@ -159,7 +160,7 @@ class _Maker:
         return Task(name, shape, returns)
 
 
-def _box(axes: Sequence[Peer]) -> _Grid | None:
+def _box(axes: Sequence[Data]) -> _Grid | None:
     """A box of indices; None if it is none of whole numbers."""
     pairs = [axis if isinstance(axis, tuple) else (0, axis) for axis in axes]
     if any(len(pair) != 2 or not all(isinstance(one, int) for one in pair) for pair in pairs):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...case import Data
 from .kinds import ABSENT
 
 __all__ = ["ndarray"]
@@ -12,9 +11,9 @@ __all__ = ["ndarray"]
 class ndarray:  # noqa: N801 - the language's name
     """An array of any type and number of axes."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Data, **options: Data) -> None:
         self.args = (*args, *options.values())
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Data:
     raise ABSENT(f"types.{name} is not translated")

@@ -358,7 +358,7 @@ def test_adstacks_may_live_in_memory_of_the_threads(cuda):
 
 @pytest.mark.parametrize(("share", "in_heap"), [(1, False), (1 << 22, True)], ids=["little", "much"])
 def test_adstacks_that_would_take_much_local_memory_of_all_threads_live_in_the_heap(cuda, monkeypatch, share, in_heap):
-    monkeypatch.setattr("adstack.backends.cuda.driver._LOCAL_SHARE", share)
+    monkeypatch.setattr("adstack.backends.cuda.interface.driver._LOCAL_SHARE", share)
     cuda(ad_stack_storage="stack", ad_stack_size=9)
     x, turns, run = recurrence(40)
     turns[None] = 9
