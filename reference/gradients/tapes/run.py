@@ -51,8 +51,8 @@ class Run(Event):
         for at, step in self.program.served(self.first, self.end):
             assert self.program.sequence is not None
             scalars = iter(self.program.sequence.scalars(at))
-            args = (reference() for reference in step.args)
-            yield step.kernel(), tuple(next(scalars) if isinstance(one, (int, float)) else one for one in args)
+            args = zip(step.args, step.numbers, strict=True)
+            yield step.kernel(), tuple(next(scalars) if number else reference() for reference, number in args)
 
     def forget(self) -> None:
         """The calls are about to be made again: what was kept for these is lost."""

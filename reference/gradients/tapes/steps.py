@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from ...launch.arguments import ScalarParameter
 from ...runtime.memory.buffers import Buffer
 from ...runtime.protocol.following import Follower, following
 from ...runtime.protocol.words import BESIDE
@@ -47,6 +48,7 @@ class Step:
     Attributes:
         key: what it is known by.
         kernel, args: what was called; the arguments by reference.
+        numbers: which of the arguments are numbers that a launch is handed: not those that are compiled in.
         made, call, mode: what serves it, see `Launch`; numbers that are not integers may be others each time.
         follower: what serves it without Python.
         written, before, after: the elements that it writes, and that its reverse mode needs as they were before the
@@ -59,6 +61,7 @@ class Step:
     key: Key
     kernel: Reference
     args: tuple[Reference, ...]
+    numbers: tuple[bool, ...]
     specialisation: Specialisation
     call: Call
     mode: Differentiated | None
@@ -84,7 +87,8 @@ class Step:
             return "arguments"
         before, after = launch.needed()
         nbytes = sum(change.nbytes for change in launch.changes)
-        references = ref(kernel), tuple(map(_reference, args))
+        numbers = tuple(isinstance(parameter, ScalarParameter) for parameter in kernel.parameters)
+        references = ref(kernel), tuple(map(_reference, args)), numbers
         regions = launch.written(), before, after
         key, gradients = key_of_call(specialisation, call), [*launch.gradients]
         return Step(
