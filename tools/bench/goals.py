@@ -124,18 +124,11 @@ _PROGRAMS: Final = (
 _NOISE: Final = (
     "Such short rows jump by two with where a process runs on these shared cores: 1.85 us in the run before."
 )
-_PROGRAMS_ON_GPUS: Final = (
-    "mpm-checkpointed, at 6 times Quadrants: Python serves launches that write memory of which something is kept. "
-    "Without it the mean is 0.26."
-)
 _CHECKPOINTED: Final = "Near to 1, from 0.8 to 1.2: calls and gradients one by one, of which Python notes each."
 _TAPES_OF_CUDA: Final = (
     "By little: its 202 kernels are nodes of graphs. The rest, 0.2 ms, is Python's: it opens and closes the tape."
 )
 _NO_RECORD: Final = "No machine with records has had what it takes: asv's family dispatch on vulkan, and torch."
-_OF_HOST: Final = (
-    "The host's part of a launch in a tape is 1.5 times that of a bare launch: it also notes what is kept."
-)
 _NO_PEER: Final = "The run that asked a peer for rows of this kind was ended when a worker had taken five minutes."
 
 
@@ -149,7 +142,7 @@ def _launches() -> Iterator[Goal]:
         terms = (_ratio(arch, "quadrants", "tape"),)
         yield Goal("launches", f"{tape}, {arch}, over quadrants", 0.1, terms, gap=gap)
     bare = _row("cuda", "tape"), _row("cuda", "nop")
-    yield Goal("launches", f"{tape}, cuda, over 200 bare launches", 1.3, bare, _over_200, gap=_OF_HOST)
+    yield Goal("launches", f"{tape}, cuda, over 200 bare launches", 1.3, bare, _over_200)
     yield from _programs()
     for arch in ("vulkan", "cuda"):
         calls = _thousand(arch, "gradient"), _thousand(arch, "nop")
@@ -163,9 +156,9 @@ def _programs() -> Iterator[Goal]:
         ratio = (_ratio("cpu", "quadrants", f"program-{name}"),)
         gap = _CHECKPOINTED if name == "mpm-checkpointed" else ""
         yield Goal("launches", f"{name}, later iterations, cpu, over quadrants", 1.0, ratio, gap=gap)
-    for arch, gap in (("cpu", ""), ("cuda", _PROGRAMS_ON_GPUS)):
+    for arch in ("cpu", "cuda"):
         every = tuple(_ratio(arch, "quadrants", f"program-{name}") for name in _PROGRAMS)
-        yield Goal("launches", f"programs, geometric mean, {arch}", 0.3, every, statistics.geometric_mean, gap=gap)
+        yield Goal("launches", f"programs, geometric mean, {arch}", 0.3, every, statistics.geometric_mean)
 
 
 def _thousand(arch: str, work: str) -> Term:
