@@ -7,12 +7,13 @@ is needed, and is spoken to over pipes.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 from .cells import Subject
 from .piped_process import piped_worker
-from .process import WorkerCrashError, WorkerProcess, WorkerTimeoutError, output_in
+from .process import STARTUP, WorkerCrashError, WorkerProcess, WorkerTimeoutError, output_in
 from .records import Record
 from .server import Server
 
@@ -44,6 +45,7 @@ class Nursery:
         server = self._server = self._server or Server(self.subject)
         self._check(server.greeting(), server.folder)
         worker = server.worker()
+        _keep_startup(server.folder, worker.folder)
         if not server.forks:
             self._server = Server(self.subject)
         return worker
@@ -68,3 +70,10 @@ class Nursery:
         if self._server is not None:
             self._server.close()
             self._server = None
+
+
+def _keep_startup(server: Path, worker: Path) -> None:
+    """What a process said as it started is told with the output of those that are forked from it, by their folders."""
+    said = server / STARTUP
+    if worker != server and said.is_file():
+        shutil.copyfile(said, worker / STARTUP)

@@ -21,6 +21,7 @@ from .records import Record
 
 __all__ = [
     "GRACE_SECONDS",
+    "STARTUP",
     "STARTUP_SECONDS",
     "Process",
     "WorkerCrashError",
@@ -30,6 +31,8 @@ __all__ = [
     "output_in",
 ]
 
+STARTUP: Final = "startup"
+"""The file in the folder of a process that has what it says before it catches its own output."""
 STARTUP_SECONDS: Final = 120.0
 GRACE_SECONDS: Final = 5.0
 TAIL: Final = 2000
@@ -157,8 +160,8 @@ def end_group(pid: int) -> None:
 
 def output_in(folder: Path, startup: str = "") -> str:
     """The end of each kind of output that a process has left in its folder; and that of `startup`."""
-    texts = {name: _end_of(folder / name) for name in ("startup", "stdout", "stderr")}
-    texts["startup"] += startup
+    texts = {name: _end_of(folder / name) for name in (STARTUP, "stdout", "stderr")}
+    texts[STARTUP] += startup
     texts = {name: _COLOURS.sub("", text)[-TAIL:].rstrip() for name, text in texts.items()}
     return "\n".join(f"--- {name}\n{text}" for name, text in texts.items() if text.strip())
 
