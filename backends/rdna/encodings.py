@@ -135,7 +135,8 @@ class Encodings(ABC):
         if eight:
             out |= {"d": 1, "literal": word >> 8, "of": INACTIVE * _DPP8.index(row["a"])}
         else:
-            inner |= {"neg": word >> 20 & 1 | (word >> 22 & 1) << 1, "abs": word >> 21 & 1 | (word >> 23 & 1) << 1}
+            inner["neg"] = word >> 20 & 1 | (word >> 22 & 1) << 1
+            inner["abs"] = word >> 21 & 1 | (word >> 23 & 1) << 1
             rows_and_banks = word >> 28 | (word >> 24 & 15) << 4
             out |= {"offset": word >> 8 & 511, "of": rows_and_banks | BOUNDS * (word >> 19 & 1)}
             out["of"] |= INACTIVE * (word >> 18 & 1)
