@@ -1,7 +1,7 @@
 """The amdgpu target: AMD's GPUs. Kernels become code objects, which HIP launches, or the host, playing a device.
 
 codegen.py, threads.py     programs as modules of kernels: LLVM IR, by codegen_llvm; division.py has quotients
-lanes.py                   how the threads of a wave exchange values, to be added up
+lanes.py, groups.py        how the threads of a wave exchange values, and those of a workgroup wait, to be added up
 toolchain.py, linker.py    from there to assembly, and to code objects
 layout.py                  what a code object says of its kernels
 listing.py                 assembly to read: `adstack dump --stage amdgcn`

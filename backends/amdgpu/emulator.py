@@ -18,7 +18,7 @@ from adstack.backends.shared.elf import Object
 from adstack.errors import InternalError
 
 from .layout import Descriptor, Kernel, kernels_of
-from .threads import ARENA, ARENA_BYTES
+from .threads import ARENA, ARENA_BYTES, MOST_THREADS
 
 __all__ = ["Emulator", "started"]
 
@@ -46,13 +46,18 @@ def started(descriptor: Descriptor) -> Start:
 
 
 class Emulator:
-    """A `Driver` of `shared.immediate`, whose `name` is that of a processor."""
+    """A `Driver` of `shared.immediate`.
+
+    Args:
+        name: of a processor.
+        group: threads of a workgroup, 256 at most; those of a wave and a part of another where that is not told.
+    """
 
     kind = "emulated"
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, group: int | None = None) -> None:
         self.name = self.processor = name
-        self._group = PROCESSORS[name].lanes + _MORE
+        self._group = PROCESSORS[name].lanes + _MORE if group is None else group
         self.most = 2 * self._group
         self._arena: Buffer | None = None
 
@@ -74,9 +79,8 @@ class Emulator:
                 self._arena = host_buffer(ARENA_BYTES)
             bounds = code.bytes[pipeline.arena : pipeline.arena + 16].view(np.uint64)
             bounds[:] = self._arena.address, self._arena.address + ARENA_BYTES
-        groups = threads // self._group if threads % self._group == 0 else 1
-        start = started(descriptor)
-        code.dispatch(start, words.address, groups, threads // groups)
+        group = self._group if threads % self._group == 0 or threads > MOST_THREADS else threads
+        code.dispatch(started(descriptor), words.address, threads // group, group)
 
     def finish(self) -> None:
         """Everything has finished."""

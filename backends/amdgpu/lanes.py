@@ -14,6 +14,8 @@ __all__ = ["TOGETHER", "Lanes"]
 
 TOGETHER: Final = 32
 """Threads that a wave has at least."""
+_LOG: Final = 5
+"""Its binary logarithm."""
 _SAME: Final = """define internal i64 @adstack.same(i64 %mask, i64 %pointer) alwaysinline convergent nounwind {
 entry:
   %low = trunc i64 %pointer to i32
@@ -52,6 +54,10 @@ class Lanes:
         """See `Wave.has`."""
         return "" if step < TOGETHER else w.let(f"icmp ugt i32 {self._size(w)}, {step}")
 
+    def shift(self, w: Writer) -> str:
+        """See `Wave.shift`."""
+        return w.let(f"add i32 {_LOG}, {w.let(f'zext i1 {self.has(w, TOGETHER)} to i32')}")
+
     def lane(self, w: Writer) -> str:
         """See `Wave.lane`."""
         low = w.intrinsic("llvm.amdgcn.mbcnt.lo", "i32", [("i32", "-1"), ("i32", "0")])
@@ -74,6 +80,10 @@ class Lanes:
         """See `Wave.at`."""
         address = w.let(f"shl i32 {lane}, 2")
         return w.intrinsic("llvm.amdgcn.ds.bpermute", "i32", [("i32", address), ("i32", word)])
+
+    def behind(self, w: Writer, word: str, step: int) -> str:
+        """See `Wave.behind`."""
+        return self.at(w, word, w.let(f"add i32 {self.lane(w)}, {step}"), "")
 
     def first(self, w: Writer, word: str, mask: str) -> str:
         """See `Wave.first`."""

@@ -23,7 +23,7 @@ from adstack.errors import AdstackMemoryError
 from adstack.runtime.threads.processes import foreign, forked, start
 
 from .hip import Properties, call, properties, result, tried
-from .layout import kernels_of
+from .layout import Kernel, kernels_of
 from .threads import ARENA, ARENA_BYTES
 
 __all__ = ["HIP", "NativeDriver", "architecture"]
@@ -35,7 +35,8 @@ _MAPPED_NOT_COHERENT: Final = 0x2 | 0x80000000
 _UNIT: Final = 16
 """Bytes that memory comes in: atomic operations on bytes take the whole word."""
 _GROUP: Final = 64
-"""Threads of a workgroup: they share nothing, so that small groups are spread best."""
+"""Threads of a workgroup that share nothing: small groups are spread best. Those that share memory, which is how they
+combine what they add to one element, are in groups as large as the kernel may have."""
 _BUFFER, _SIZE, _END = 1, 2, 3
 """HIP_LAUNCH_PARAM_BUFFER_POINTER, HIP_LAUNCH_PARAM_BUFFER_SIZE and HIP_LAUNCH_PARAM_END."""
 
@@ -61,12 +62,16 @@ class _Module:
 
 @dataclass(frozen=True)
 class _Pipeline:
-    """A kernel, the code that it is part of, how it is started, and where the arena's bounds are, if it has one."""
+    """A kernel, the code that it is part of, how it is started, and where the arena's bounds are, if it has one.
+
+    Attributes:
+        group: threads of a workgroup, at most.
+    """
 
     module: _Module
     function: int
     words_bytes: int
-    most_threads: int
+    group: int
     arena: int | None
 
 
@@ -113,7 +118,7 @@ class NativeDriver:
         arena = module.address(ARENA) if has_arena else None
         functions = [result("hipModuleGetFunction", module.handle, name.encode()) for name in names]
         return [
-            _Pipeline(module, function, kernels[name].descriptor.words_bytes, kernels[name].most_threads, arena)
+            _Pipeline(module, function, kernels[name].descriptor.words_bytes, _group_of(kernels[name]), arena)
             for name, function in zip(names, functions, strict=True)
         ]
 
@@ -122,7 +127,7 @@ class NativeDriver:
         self._use()
         if pipeline.arena is not None:
             self._empty_arena(pipeline.arena)
-        group, size = min(threads, pipeline.most_threads, _GROUP), ctypes.c_size_t(pipeline.words_bytes)
+        group, size = min(threads, pipeline.group), ctypes.c_size_t(pipeline.words_bytes)
         told = (_BUFFER, words.bytes.ctypes.data, _SIZE, ctypes.addressof(size), _END)
         extra = (ctypes.c_void_p * len(told))(*told)
         extents = (threads // group, 1, 1, group, 1, 1)
@@ -140,6 +145,11 @@ class NativeDriver:
         """See `Driver.finish`."""
         self._use()
         call("hipDeviceSynchronize")
+
+
+def _group_of(kernel: Kernel) -> int:
+    """How many threads of a kernel are in a workgroup."""
+    return kernel.most_threads if kernel.descriptor.group_bytes else min(kernel.most_threads, _GROUP)
 
 
 def _released(function: str, handle: int) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from adstack.backends.codegen_llvm import waves
+from adstack.backends.codegen_llvm import waves, workgroups
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
 from adstack.ir.types import DType
 
 from .division import quotient
+from .groups import Group
 from .lanes import TOGETHER, Lanes
 
 __all__ = ["ARENA", "ARENA_BYTES", "MOST_THREADS", "Threads", "kernel"]
@@ -31,14 +32,19 @@ ARENA_BYTES: Final = 256 << 20
 _HEAD: Final = """declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
-define internal i64 @adstack.thread() alwaysinline nounwind {
+define internal i32 @adstack.group.threads() alwaysinline nounwind {
   %packet = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
   %size.at = getelementptr i8, ptr addrspace(4) %packet, i64 4
   %size = load i16, ptr addrspace(4) %size.at, align 4, !invariant.load !1
+  %threads = zext i16 %size to i32
+  ret i32 %threads
+}
+define internal i64 @adstack.thread() alwaysinline nounwind {
+  %size = call i32 @adstack.group.threads()
   %item = call i32 @llvm.amdgcn.workitem.id.x()
   %group = call i32 @llvm.amdgcn.workgroup.id.x()
   %a = zext i32 %item to i64
-  %b = zext i16 %size to i64
+  %b = zext i32 %size to i64
   %c = zext i32 %group to i64
   %d = mul i64 %b, %c
   %e = add i64 %d, %a
@@ -77,6 +83,7 @@ define internal ptr @malloc(i64 %size) noinline nounwind {{
 """
 """`malloc` takes memory from the arena, which is free again after the launch. Tasks never ask for more than it has."""
 _LANES: Final = Lanes()
+_GROUP: Final = Group()
 _FREE: Final = "define internal void @free(ptr %memory) alwaysinline nounwind {\n  ret void\n}\n"
 
 
@@ -87,7 +94,7 @@ class Threads(Device):
     hands them all.
     """
 
-    head = _HEAD
+    head = _HEAD + workgroups.shared_words(MOST_THREADS // TOGETHER)
     array_bytes = 64 * 1024
     space = 5
     unoptimised = False
@@ -99,9 +106,9 @@ class Threads(Device):
         return f'define internal void @"{_body(symbol)}"(ptr noalias %ctx) alwaysinline'
 
     def gathered(self, e: FunctionWriter, kind: str, dtype: DType, value: str) -> tuple[str, str]:
-        """One thread of a wave speaks for all that are here."""
-        everyone = _LANES.active(e.w)
-        return waves.first_of(_LANES, e.w, kind, dtype, (everyone, everyone), value)
+        """One thread of a workgroup speaks for all."""
+        total = workgroups.total(_GROUP, e.w, kind, dtype, value)
+        return total, e.w.let(f"icmp eq i32 {_GROUP.thread(e.w)}, 0")
 
     @property
     def together(self) -> int:

@@ -3,6 +3,7 @@
 tasks.py   a program's tasks as LLVM functions: what the targets call
 devices.py what devices have in common whose threads run tasks
 waves.py   what threads do together that run side by side: sums by exchanges of values
+workgroups.py  the same of all threads of a workgroup, which share memory: the sum of a loop
 loops      branches, loops and the iteration space of a parallel loop; loop versions, safepoints, cold paths
 adstacks   pushes and reads of adstacks, of either kind
 memory     accesses, local arrays, atomics, reductions

@@ -8,6 +8,7 @@ that update the same element, and every second one of them hands its value to th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
@@ -17,7 +18,7 @@ from adstack.ir.types import DType
 from .text.scalar_ops import emit
 from .text.writer import Writer, type_text
 
-__all__ = ["Wave", "agree", "below", "combined", "exchanged", "first_of", "peers", "peers_of", "totals"]
+__all__ = ["Wave", "agree", "below", "combined", "exchanged", "first_of", "over_first", "peers", "peers_of", "totals"]
 
 
 Move: TypeAlias = Callable[[str], str]
@@ -40,6 +41,9 @@ class Wave(Protocol):
     def has(self, w: Writer, step: int) -> str:
         """Whether waves have so many threads that there is such a step (i1); "" if all have."""
 
+    def shift(self, w: Writer) -> str:
+        """The binary logarithm of how many threads a wave has (i32)."""
+
     def lane(self, w: Writer) -> str:
         """The number of the thread in its wave (i32)."""
 
@@ -54,6 +58,9 @@ class Wave(Protocol):
 
     def at(self, w: Writer, word: str, lane: str, mask: str) -> str:
         """The word (i32) that the thread of a number (i32) has, which is one of a mask, as this one is."""
+
+    def behind(self, w: Writer, word: str, step: int) -> str:
+        """The word (i32) of the thread that is so many places on, anything if there is none; the whole wave is here."""
 
     def first(self, w: Writer, word: str, mask: str) -> str:
         """The word (i32) of the first thread of a whole wave; of any thread of another."""
@@ -92,6 +99,29 @@ def totals(wave: Wave, w: Writer, kind: str, dtype: DType, values: Sequence[str]
         more = [combined(w, kind, dtype, a, b) for a, b in zip(sums, far, strict=True)]
         sums = [_either(w, dtype, there, a, b) if there else a for a, b in zip(more, sums, strict=True)]
     return sums
+
+
+def over_first(wave: Wave, w: Writer, kind: str, dtype: DType, value: str, lane: str, count: str) -> str:
+    """The values of a wave's first threads, combined by halves; all threads that the wave has must come here.
+
+    Args:
+        wave: how values are exchanged.
+        w: writes the code.
+        kind: a name of `ATOMICS`.
+        dtype: the values' type.
+        value: this thread's.
+        lane: this thread's number in its wave (i32).
+        count: how many threads take part (i32); all, if it is more than a wave has.
+
+    Returns:
+        In the first thread, the combined value; in others nothing of use.
+    """
+    for step in wave.steps:
+        far = exchanged(w, dtype, value, functools.partial(wave.behind, w, step=step))
+        both = combined(w, kind, dtype, value, far)
+        held, there = w.let(f"icmp ult i32 {w.let(f'add i32 {lane}, {step}')}, {count}"), wave.has(w, step)
+        value = _either(w, dtype, w.let(f"and i1 {held}, {there}") if there else held, both, value)
+    return value
 
 
 def agree(wave: Wave, w: Writer, words: Sequence[str], condition: str) -> str:

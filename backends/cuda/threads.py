@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adstack.analysis.teams import Team
-from adstack.backends.codegen_llvm import waves
+from adstack.backends.codegen_llvm import waves, workgroups
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
 from adstack.backends.codegen_llvm.function.teams import ThreadBlocks
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
-from adstack.backends.codegen_llvm.text.writer import Writer, type_text
+from adstack.backends.codegen_llvm.text.writer import Writer
 from adstack.backends.shared.workgroups import Room, team_in
 from adstack.ir.structure import Task
 from adstack.ir.types import DType, f32
 
-from .device_code.blocks import MOST, SHARED_BYTES, DeviceBlocks
+from .device_code.blocks import MOST, SHARED_BYTES, Block, DeviceBlocks
 from .device_code.division import quotient
-from .device_code.warps import WARP, Warp, over_first
+from .device_code.warps import WARP, Warp
 from .overlap import WAIT
 from .played.blocks import HOST, HostBlocks
 
@@ -33,15 +33,14 @@ MOST_THREADS: Final = 256
 PARAMETER_BYTES: Final = 32764
 """Bytes of parameters that a kernel may have."""
 _WARP: Final = Warp()
+_BLOCK: Final = Block()
 
 _DEVICE: Final = """target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
-declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-@adstack.shared = internal addrspace(3) global [32 x i64] undef, align 8
 define internal i64 @adstack.thread() alwaysinline nounwind {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
@@ -60,11 +59,6 @@ define internal i64 @adstack.threads() alwaysinline nounwind {
   %b = zext i32 %nctaid to i64
   %c = mul i64 %a, %b
   ret i64 %c
-}
-define internal i1 @adstack.first() alwaysinline nounwind {
-  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %first = icmp eq i32 %tid, 0
-  ret i1 %first
 }
 """
 
@@ -111,7 +105,7 @@ class Threads(Device):
         super().__init__(debug=debug)
         self.adds_pairs = pairs and "f32" in adds
         self.slots, self.float_adds, self.host, self.waits = slots, adds, host, waits
-        self.head = HOST if host else _DEVICE
+        self.head = HOST if host else _DEVICE + workgroups.shared_words(MOST // WARP)
         if host:
             self.scope = ""
         else:
@@ -146,11 +140,8 @@ class Threads(Device):
         """One thread of a block speaks for all."""
         if self.host:
             return value, ""
-        ty = type_text(dtype, 1)
-        symbol = f"adstack.block.{kind}.{dtype.name}"
-        e.w.declare(symbol, _block(symbol, kind, dtype))
-        total = e.w.let(f"call {ty} @{symbol}({ty} {value})")
-        return total, e.w.let("call i1 @adstack.first()")
+        total = workgroups.total(_BLOCK, e.w, kind, dtype, value)
+        return total, e.w.let(f"icmp eq i32 {_BLOCK.thread(e.w)}, 0")
 
     def divide(self, e: FunctionWriter, dtype: DType, a: str, b: str) -> str | None:
         """Division of f32, by a way in which a dividend of zero is no special case; None for other types."""
@@ -197,34 +188,3 @@ class Threads(Device):
         code = "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};"
         operands = f"ptr addrspace(1) {at}, float {values[0]}, float {values[1]}"
         e.w.do(f'call void asm sideeffect "{code}", "l,f,f,~{{memory}}"({operands})')
-
-
-def _block(symbol: str, kind: str, dtype: DType) -> str:
-    """A function that combines the values of a block's threads, in a fixed order; the first thread has the result."""
-    w, ty = Writer(), type_text(dtype, 1)
-    tid = w.let("call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
-    threads = w.let("call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()")
-    warp, lane = w.let(f"lshr i32 {tid}, 5"), w.let(f"and i32 {tid}, 31")
-    mine = over_first(w, kind, dtype, "%x", lane, w.let(f"sub i32 {threads}, {w.let(f'and i32 {tid}, -32')}"))
-    w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")  # whoever used the words before has read them
-    at = w.let(f"getelementptr i64, ptr addrspace(3) @adstack.shared, i32 {warp}")
-    w.do(f"br i1 {w.let(f'icmp eq i32 {lane}, 0')}, label %put, label %wait")
-    w.label("put")
-    w.do(f"store {ty} {mine}, ptr addrspace(3) {at}, align 8")
-    w.do("br label %wait")
-    w.label("wait")
-    w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")
-    w.do(f"br i1 {w.let(f'icmp ult i32 {tid}, {WARP}')}, label %gather, label %done")
-    w.label("gather")
-    warps = w.let(f"lshr i32 {w.let(f'add i32 {threads}, 31')}, 5")
-    held = w.let(f"icmp ult i32 {lane}, {warps}")
-    which = w.let(f"select i1 {held}, i32 {lane}, i32 0")
-    other = w.let(f"getelementptr i64, ptr addrspace(3) @adstack.shared, i32 {which}")
-    part = w.let(f"load {ty}, ptr addrspace(3) {other}, align 8")
-    total = over_first(w, kind, dtype, part, lane, warps)
-    w.do("br label %done")
-    w.label("done")
-    result = w.let(f"phi {ty} [ {mine}, %wait ], [ {total}, %gather ]")
-    w.do(f"ret {ty} {result}")
-    body = "\n".join(w.lines)
-    return f"define internal {ty} @{symbol}({ty} %x) alwaysinline convergent nounwind {{\nentry:\n{body}\n}}"

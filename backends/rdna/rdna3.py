@@ -29,7 +29,7 @@ _DUALS: Final = {
     18: "V_AND_B32",
 }
 _LOADS: Final = {0: "S_LOAD_B32", 1: "S_LOAD_B64", 2: "S_LOAD_B128", 3: "S_LOAD_B256", 4: "S_LOAD_B512"}
-_LONG: Final = {0x32: "vopd", 0x33: "vop3p", 0x35: "vop3", 0x36: "ds", 0x37: "flat", 0x3D: "smem"}
+_LONG: Final = {0x32: "vopd", 0x33: "vop3p", 0x35: "vop3", 0x36: "ds", 0x37: "flat", 0x38: "mubuf", 0x3D: "smem"}
 
 _EXCHANGES: Final = {53: "DS_SWIZZLE_B32", 179: "DS_BPERMUTE_B32"}
 
@@ -137,3 +137,8 @@ class Rdna3(Encodings):
         if segment != 1:
             return {**out, "of": how | (word >> 14 & 1) << 16}
         return {**out, "d": second >> 23 & 1, "of": how}
+
+    def mubuf(self, at: int, word: int) -> dict[str, int]:
+        """The cache of a multiprocessor is emptied; there is none here."""
+        _, out = self.row(at, "MUBUF", word >> 18 & 255)
+        return {**out, "size": 2}

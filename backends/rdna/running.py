@@ -59,14 +59,16 @@ static void run(Wave& w, Dispatch& d) {
     }
 }
 static Wave waves[MOST_THREADS / LANES];
-// The waves of a workgroup one after another, again and again, if some wait for the others.
+// The waves of a workgroup one after another, again and again, if some wait for the others: forwards, then backwards,
+// so that it shows where they should have waited and did not.
 static u32 run_group(Dispatch& d, u32 group) {
     const u32 count = u32((d.threads + LANES - 1) / LANES);
     for (u64 k = 0; k < d.group_bytes; ++k) ((u8*)d.group)[k] = 0xcd;
     for (u32 k = 0; k < count; ++k) set_up(waves[k], d, group, k * LANES);
-    for (bool waits = true; waits;) {
+    for (bool waits = true, back = false; waits; back = !back) {
         waits = false;
-        for (u32 k = 0; k < count; ++k) {
+        for (u32 j = 0; j < count; ++j) {
+            const u32 k = back ? count - 1 - j : j;
             run(waves[k], d);
             if (waves[k].state == WAITS) waits = true;
             else if (waves[k].state != ENDED) return waves[k].state;

@@ -126,6 +126,9 @@ SCALARS: Final = """
  12 S_CMPK_GE_U32 - u32 u32 : scc = a >= b
  13 S_CMPK_LT_U32 - u32 u32 : scc = a < b
  14 S_CMPK_LE_U32 - u32 u32 : scc = a <= b
+ 24 S_WAITCNT_VSCNT - : ;
+[MUBUF]
+ 43 BUFFER_GL0_INV - : ;
 [SOPP]
   0 S_NOP - : ;
   5 S_CLAUSE - : ;

@@ -9,9 +9,9 @@ from adstack.analysis.teams import Team
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
 from adstack.backends.codegen_llvm.text.writer import Writer
 
-from .warps import WARP
+from .warps import WARP, Warp
 
-__all__ = ["MOST", "SHARED_BYTES", "DeviceBlocks"]
+__all__ = ["MOST", "SHARED_BYTES", "Block", "DeviceBlocks"]
 
 MOST: Final = 1024
 """Threads of a block, at most."""
@@ -19,6 +19,27 @@ SHARED_BYTES: Final = 47 * 1024
 """What arrays of a block may take of the 48 KiB that every block may have; the rest is for what its threads combine
 (`Threads`), and for gaps between arrays."""
 _NUMBERS: Final = "llvm.nvvm.read.ptx.sreg"
+
+
+class Block:
+    """A `Workgroup` of `codegen_llvm.workgroups`."""
+
+    wave = Warp()
+
+    def thread(self, w: Writer) -> str:
+        """See `Workgroup.thread`."""
+        return w.let(f"call i32 @{_NUMBERS}.tid.x()")
+
+    def threads(self, w: Writer) -> str:
+        """See `Workgroup.threads`."""
+        return w.let(f"call i32 @{_NUMBERS}.ntid.x()")
+
+    def wait(self, w: Writer) -> None:
+        """See `Workgroup.wait`."""
+        w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")
+
+
+_BLOCK: Final = Block()
 
 
 class DeviceBlocks:
@@ -57,7 +78,7 @@ class DeviceBlocks:
 
     def wait(self, e: FunctionWriter) -> None:
         """See `ThreadBlocks.wait`: what was written before is seen behind it."""
-        e.w.do("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")
+        _BLOCK.wait(e.w)
 
     def shared(self, symbol: str, ty: str) -> tuple[str, str]:
         """See `ThreadBlocks.shared`: LLVM finds out that what goes by the pointer is in shared memory."""

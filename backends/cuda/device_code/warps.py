@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from adstack.backends.codegen_llvm.text.writer import Writer, type_text
-from adstack.backends.codegen_llvm.waves import combined, exchanged
-from adstack.ir.types import DType
+from adstack.backends.codegen_llvm.text.writer import Writer
 
-__all__ = ["WARP", "Warp", "over_first"]
+__all__ = ["WARP", "Warp"]
 
 WARP: Final = 32
 _ALL: Final = "-1"
@@ -27,6 +25,10 @@ class Warp:
     def has(self, w: Writer, step: int) -> str:
         """See `Wave.has`."""
         return ""
+
+    def shift(self, w: Writer) -> str:
+        """See `Wave.shift`."""
+        return "5"
 
     def lane(self, w: Writer) -> str:
         """See `Wave.lane`."""
@@ -48,6 +50,10 @@ class Warp:
         """See `Wave.at`."""
         return _moved(w, word, "idx", lane, mask)
 
+    def behind(self, w: Writer, word: str, step: int) -> str:
+        """See `Wave.behind`."""
+        return _moved(w, word, "down", str(step), _ALL)
+
     def first(self, w: Writer, word: str, mask: str) -> str:
         """See `Wave.first`."""
         return _moved(w, word, "idx", "0", mask)
@@ -68,33 +74,6 @@ class Warp:
         """See `Wave.same`."""
         at = w.let(f"ptrtoint ptr {pointer} to i64")
         return w.intrinsic("llvm.nvvm.match.any.sync.i64", "i32", [("i32", mask), ("i64", at)])
-
-
-def over_first(w: Writer, kind: str, dtype: DType, value: str, lane: str, count: str) -> str:
-    """The values of a warp's first threads, combined by halves; all threads of the warp must come here.
-
-    Args:
-        w: writes the code.
-        kind: a name of `ATOMICS`.
-        dtype: the values' type.
-        value: this thread's.
-        lane: this thread's number in its warp (i32).
-        count: how many threads take part (i32).
-
-    Returns:
-        In the first thread, the combined value; in others nothing of use.
-    """
-    ty = type_text(dtype, 1)
-    for step in Warp.steps:
-        far = _from_behind(w, dtype, value, step)
-        both = combined(w, kind, dtype, value, far)
-        held = w.let(f"icmp ult i32 {w.let(f'add i32 {lane}, {step}')}, {count}")
-        value = w.let(f"select i1 {held}, {ty} {both}, {ty} {value}")
-    return value
-
-
-def _from_behind(w: Writer, dtype: DType, value: str, step: int) -> str:
-    return exchanged(w, dtype, value, lambda word: _moved(w, word, "down", str(step), _ALL))
 
 
 def _moved(w: Writer, word: str, way: str, at: str, mask: str) -> str:

@@ -33,9 +33,6 @@ define internal i64 @adstack.threads() alwaysinline nounwind {
   %n = load i64, ptr @adstack.of
   ret i64 %n
 }
-define internal i1 @adstack.first() alwaysinline nounwind {
-  ret i1 true
-}
 """
 """Which thread this is, of how many, and the number of the barrier that it waits at; 0 for its end."""
 

@@ -20,10 +20,15 @@ from adstack.transforms.memory.accumulate import accumulate
 
 def module_of(source: str | Kernel | Program, *, debug: bool = False) -> Module:
     """The module of a program whose sums are planned for threads of a device."""
+    return emit_module(tasks_of(source, debug=debug), debug=debug)
+
+
+def tasks_of(source: str | Kernel | Program, *, debug: bool = False) -> Program:
+    """A program whose sums are planned for threads of a device."""
     program = cpu_kit.tasks_of(source, debug)
     for task in program.tasks:
         accumulate(task, SUMS)
-    return emit_module(program, debug=debug)
+    return program
 
 
 class Compiling(Toy):

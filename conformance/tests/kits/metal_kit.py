@@ -7,18 +7,15 @@ from functools import cache
 from typing import Any
 
 import cpu_kit
+import immediate_kit
 import numpy.typing as npt
-from cpu_kit import Case, differing, outcome
+from cpu_kit import Case
 
-from adstack import interpreter
 from adstack.backends.codegen_msl.tasks import emit_program
 from adstack.backends.metal.capability import SUMS, offered
 from adstack.backends.metal.emulator import Emulator
 from adstack.backends.metal.runtime import MetalBackend
 from adstack.ir.structure import Kernel, Program
-from adstack.ir.types import from_numpy
-from adstack.runtime.protocol.backend import Bindings
-from adstack.runtime.protocol.options import Options
 from adstack.transforms.memory.accumulate import accumulate
 
 Array = npt.NDArray[Any]
@@ -46,34 +43,12 @@ def backend() -> MetalBackend:
 
 def compiled(source: str | Kernel | Program, *, debug: bool = False) -> Callable[..., Sequence[Any]]:
     """A function of buffers and scalars that launches the program, and leaves in the buffers what the device has."""
-    device = backend()
-    executable = device.compile(tasks_of(source, debug), Options(debug=debug, offline_cache=False))
-
-    def launch(buffers: dict[str, Array] | None = None, scalars: Sequence[Any] = ()) -> Sequence[Any]:
-        memory = buffers or {}
-        storages = {name: device.allocate(from_numpy(a.dtype), a.shape) for name, a in memory.items()}
-        for name, array in memory.items():
-            device.upload(storages[name], array)
-        try:
-            return device.launch(executable, scalars, Bindings(storages, {n: a.shape for n, a in memory.items()}))
-        finally:
-            for name, array in memory.items():
-                array[...] = device.download(storages[name])
-
-    return launch
+    return immediate_kit.compiled(backend(), tasks_of(source, debug), debug=debug)
 
 
 def agree_on(source: str | Kernel | Program, cases: Iterable[Case], *, debug: bool = False) -> list[Any]:
     """The interpreter and the device leave the same bits, or fail alike; what they leave."""
-    program = tasks_of(source, debug)
-    launch = compiled(program, debug=debug)
-    options = interpreter.RunOptions(debug=debug)
-    left = []
-    for memory, scalars in cases:
-        wanted = outcome(lambda b, s: interpreter.run(program, b, s, options=options), memory, scalars)
-        assert differing(wanted, outcome(launch, memory, scalars), program) == []
-        left.append(wanted)
-    return left
+    return immediate_kit.agree_on(backend(), tasks_of(source, debug), cases, debug=debug)
 
 
 def agree(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from adstack.backends.amdgpu.emulator import started
+from adstack.backends.amdgpu.capability import offered
+from adstack.backends.amdgpu.emulator import Emulator, started
 from adstack.backends.amdgpu.layout import kernels_of
 from adstack.backends.amdgpu.linker import linked
+from adstack.backends.amdgpu.runtime import AmdgpuBackend
 from adstack.backends.rdna.machine import Code
 from adstack.backends.rdna.processors import PROCESSORS
 from adstack.backends.shared.clang import compiler
@@ -176,3 +178,10 @@ def same(a: Array, b: Array) -> bool:
     if a.dtype.kind == "f":
         a, b = np.where(np.isnan(a), np.nan, a).astype(a.dtype), np.where(np.isnan(b), np.nan, b).astype(b.dtype)
     return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+@cache
+def device_of(processor: str, group: int | None = None) -> AmdgpuBackend:
+    """An emulated processor as a device, whose workgroups have so many threads."""
+    driver = Emulator(processor, group)
+    return AmdgpuBackend(offered(driver, {}), driver)

@@ -8,8 +8,9 @@ from warps import bits_of, number, run_block
 
 from adstack.backends.codegen_llvm.text.writer import Writer, type_text
 from adstack.backends.codegen_llvm.waves import agree, peers_of, totals
+from adstack.backends.codegen_llvm.workgroups import total_of
+from adstack.backends.cuda.device_code.blocks import Block
 from adstack.backends.cuda.device_code.warps import Warp
-from adstack.backends.cuda.threads import _block
 from adstack.ir.types import by_name
 
 LLVM = {"f16": "half", "f32": "float", "f64": "double"}
@@ -17,7 +18,7 @@ LLVM = {"f16": "half", "f32": "float", "f64": "double"}
 
 def combined(kind: str, dtype: str, values: np.ndarray):
     """The first thread's result."""
-    result = run_block(_block("f", kind, by_name(dtype)), list(values))[0]
+    result = run_block(total_of(Block(), Writer(), "f", kind, by_name(dtype)), list(values))[0]
     return values.dtype.type(number(LLVM.get(dtype, f"i{values.itemsize * 8}"), result))
 
 

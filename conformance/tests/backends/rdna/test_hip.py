@@ -121,10 +121,26 @@ def test_gradients_are_the_references_and_nothing_is_left(play):
     qd.init(arch=qd.amdgpu, offline_cache=False)
     first = gradients()
     assert runtime.groups
-    assert all(threads <= 64 for _, threads in runtime.groups)
-    assert (1, 64) in runtime.groups  # of a hundred iterations
+    assert all(threads <= 256 for _, threads in runtime.groups)
+    assert {(1, 64), (1, 100)} <= set(runtime.groups)  # of a hundred iterations: apart, and where they add up
     qd.init(arch=qd.reference)
     assert first.tobytes() == gradients().tobytes()
+
+
+def test_threads_that_add_up_are_in_large_workgroups(play):
+    runtime = play(Device(multiprocessors=6))
+    qd.init(arch=qd.amdgpu, offline_cache=False)
+    y = qd.field(qd.i64, shape=())
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in range(n):
+            y[None] += i
+
+    for count in (10, 300, 2000):
+        k(count)
+    assert y[None] == sum(count * (count - 1) // 2 for count in (10, 300, 2000))
+    assert runtime.groups[:3] == [(1, 10), (1, 256), (2, 256)]
 
 
 def test_cases_pass(monkeypatch, play):

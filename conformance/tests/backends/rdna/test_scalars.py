@@ -142,7 +142,8 @@ ELSEWHERE: Final = {
     *("S_NOP", "S_CLAUSE", "S_DELAY_ALU", "S_WAITCNT", "S_WAITCNT_DEPCTR", "S_SET_INST_PREFETCH_DISTANCE"),
     *("S_SENDMSG", "S_CODE_END", "S_ENDPGM", "S_BRANCH", "S_GETPC_B64", "S_SETPC_B64", "S_SWAPPC_B64"),
     *("S_BARRIER", "S_SET_GPR_IDX_ON", "S_SET_GPR_IDX_OFF", "S_SET_GPR_IDX_MODE", "S_SET_GPR_IDX_IDX"),
-    *("BUFFER_WBL2", "BUFFER_INV", *(name for name in NAMES if name.startswith("S_CBRANCH"))),
+    *("S_WAITCNT_VSCNT", "BUFFER_GL0_INV", "BUFFER_WBL2", "BUFFER_INV"),
+    *(name for name in NAMES if name.startswith("S_CBRANCH")),
 }
 """Where a wave goes on, and what changes nothing: kernels show these."""
 CONSTANT: Final = 0x8123

@@ -1,4 +1,7 @@
-"""Sums that threads of a wave add up together, on the emulated processors: once for each element, in a fixed order."""
+"""Sums that threads of a wave add up together, on the emulated processors: once for each element, in a fixed order.
+
+Those of a workgroup, about the sum of a loop, are in `test_workgroups`.
+"""
 
 from __future__ import annotations
 
@@ -72,21 +75,6 @@ def test_floats_are_added_in_a_fixed_order(lanes, shape, every, dtype):
     owners, place = np.divmod(np.arange(rows * columns), columns)
     wanted = added_by_waves(values.ravel(), owners, place % every == 0, rows, lanes)
     assert y.to_numpy().tobytes() == wanted.tobytes()
-
-
-@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
-def test_the_sum_of_a_loop_is_added_once_for_a_wave(lanes, dtype):
-    x, y = qd.field(getattr(qd, dtype), shape=lanes + 8), qd.field(getattr(qd, dtype), shape=())
-    values = np.random.default_rng(2).standard_normal(lanes + 8).astype(x.to_numpy().dtype)
-    x.from_numpy(values)
-
-    @qd.kernel
-    def k():
-        for i in x:
-            y[None] += x[i]
-
-    k()
-    assert y[None] == by_pairs(values[:lanes]) + by_pairs(values[lanes:])
 
 
 KINDS: dict[str, Callable[..., Array]] = {
