@@ -84,6 +84,7 @@ def _assert(e: RegionEmitter, op: Op) -> None:
 
 def refuse(e: RegionEmitter, site: Site, bad: str, arguments: Sequence[Argument]) -> None:
     """Where `bad` holds, leave the task with a record, if no other thread was first."""
+    e.frame.leaves = True
     with e.w.block(f"if ({bad})"):
         report(e, site, arguments)
         e.w.line("return;")

@@ -19,8 +19,10 @@ class TaskFrame(Frame[str, str]):
         iteration: the linear index of the iteration (u64).
         rows: of the thread in the adstack heap, if the task has any.
         counter: a variable that counts the random numbers drawn (u32), if any are.
+        leaves: whether a thread may end before the others, with an error.
     """
 
     iteration: str = "0ul"
     rows: Rows | None = None
     counter: str = ""
+    leaves: bool = False

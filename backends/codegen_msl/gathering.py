@@ -1,14 +1,15 @@
 """Updates of one element by all iterations, combined by each thread before they reach memory.
 
 `y[None] += v` in a parallel loop is an atomic update of one element, for which all threads would queue. A thread keeps
-the combination of its own values; after its last iteration, the threads of a simdgroup combine theirs, and the first
-one updates memory, once. Which updates these are the plan says (`adstack.analysis.accumulation`). Sums of floats are
-rounded in another order, as atomics may.
+the combination of its own values; after its last iteration, the threads of a simdgroup combine theirs, then the first
+thread of a threadgroup what its simdgroups have, and updates memory, once. Which updates these are the plan says
+(`adstack.analysis.accumulation`). Sums of floats are rounded in another order, as atomics may.
 
-The threads combine in a tree that only the width of a simdgroup decides: half of them take what the other half has,
-then half of these, and so on. The values of threads that have left are not defined, and nobody takes them. That is
-right if those that are here are the first ones of the simdgroup, which is so unless an error has made some leave; then
-each updates memory by itself.
+The threads of a simdgroup combine in a tree that only its width decides: half of them take what the other half has,
+then half of these, and so on. The values of threads that are not there are not defined, and nobody takes them.
+
+Where an error may make some threads of a task leave, those that are left must not wait for a whole threadgroup. There
+each simdgroup updates memory, and where those that are here are not the first ones of a simdgroup, each thread does.
 """
 
 from __future__ import annotations
@@ -26,12 +27,18 @@ from .guards import when_inside
 from .region import RegionEmitter
 from .spelling import literal, type_name
 
-__all__ = ["LANE", "WIDTH", "Gathered", "close", "gather"]
+__all__ = ["COUNT", "LANE", "NUMBER", "WIDTH", "Gathered", "close", "gather"]
 
 LANE = "simd_lane"
 """The number of a thread in its simdgroup."""
 WIDTH = "simd_width"
 """How many threads a simdgroup has, with those that are not here."""
+NUMBER = "simd_number"
+"""The number of a simdgroup in its threadgroup."""
+COUNT = "simd_count"
+"""How many simdgroups a threadgroup has."""
+_SIMDGROUPS = 32
+"""How many it has at most: 256 threads, of which a simdgroup has 8 at least."""
 
 
 class Gathered:
@@ -45,6 +52,7 @@ class Gathered:
         start = literal(bool(value) if dtype.is_bool else value, dtype)
         self.total = e.w.variable(type_name(dtype), start, f"{self.place.name}_total")
         self.any = e.w.variable("bool", "false", f"{self.place.name}_any")
+        self._parts, self._there = (e.w.name(f"{self.place.name}_{name}") for name in ("parts", "there"))
 
     def add(self, e: RegionEmitter, value: Value) -> None:
         """Take this iteration's value."""
@@ -59,6 +67,19 @@ class Gathered:
         other = e.w.let(self.place.dtype, f"beyond({self.total}, {step})")
         with e.w.block(f"if ({LANE} + {step} < {here})"):
             self._take(e, other)
+
+    def leave(self, e: RegionEmitter) -> None:
+        """Let the threadgroup see what the simdgroup has; its first thread has it."""
+        e.w.line(f"threadgroup {type_name(self.place.dtype)} {self._parts}[{_SIMDGROUPS}];")
+        e.w.line(f"threadgroup bool {self._there}[{_SIMDGROUPS}];")
+        with e.w.block(f"if ({LANE} == 0)"):
+            e.w.line(f"{self._parts}[{NUMBER}] = {self.total};")
+            e.w.line(f"{self._there}[{NUMBER}] = {self.any};")
+
+    def fetch(self, e: RegionEmitter, number: str) -> None:
+        """Take what the simdgroup of a number has left."""
+        self._take(e, f"{self._parts}[{number}]")
+        e.w.line(f"{self.any} = {self.any} || {self._there}[{number}];")
 
     def close(self, e: RegionEmitter) -> None:
         """Apply the combined value, if there is any; if there is none, the element may be out of bounds."""
@@ -79,16 +100,42 @@ def gather(e: RegionEmitter, body: Region, analyses: Analyses) -> Sequence[Gathe
 
 
 def close(e: RegionEmitter, updates: Sequence[Gathered]) -> None:
-    """Combine what the threads of a simdgroup have gathered, and apply it: after the loop, where they are together."""
+    """Combine what threads have gathered, and apply it: after the loop, where they are together."""
     if not updates:
         return
-    w = e.w
-    here, step = w.typed("uint", "first_here()", "here"), w.name("step")
-    with w.block(f"if ({here} > 1)"):
-        with w.block(f"for (uint {step} = {WIDTH} / 2; {step} > 0; {step} /= 2)"):
+    here = e.w.typed("uint", "first_here()", "here")
+    if e.frame.leaves:
+        with e.w.block(f"if ({here} > 1)"):
+            _join(e, updates, here)
             for update in updates:
-                update.join(e, here, step)
-        for update in updates:
-            w.line(f"{update.any} = simd_any({update.any}) && {LANE} == 0;")
+                e.w.line(f"{update.any} = {update.any} && {LANE} == 0;")
+    else:
+        _join(e, updates, here)
+        _fetch(e, updates)
     for update in updates:
         update.close(e)
+
+
+def _join(e: RegionEmitter, updates: Sequence[Gathered], here: str) -> None:
+    """The first thread of a simdgroup, of which the first ones are here, gets what all have."""
+    w = e.w
+    step = w.name("step")
+    with w.block(f"for (uint {step} = {WIDTH} / 2; {step} > 0; {step} /= 2)"):
+        for update in updates:
+            update.join(e, here, step)
+    for update in updates:
+        w.line(f"{update.any} = simd_any({update.any});")
+
+
+def _fetch(e: RegionEmitter, updates: Sequence[Gathered]) -> None:
+    """The first thread of a threadgroup gets what its simdgroups have; others have nothing then."""
+    w = e.w
+    for update in updates:
+        update.leave(e)
+    w.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
+    first, number = w.typed("bool", f"{NUMBER} == 0 && {LANE} == 0", "first"), w.name("number")
+    with w.block(f"for (uint {number} = 1; {first} && {number} < {COUNT}; ++{number})"):
+        for update in updates:
+            update.fetch(e, number)
+    for update in updates:
+        w.line(f"{update.any} = {update.any} && {first};")

@@ -22,7 +22,7 @@ from adstack.ir.structure import Op, Program, Task
 
 from . import access, atomics, calls, checks, control, pure, random, stacks
 from .frame import TaskFrame
-from .gathering import LANE, WIDTH, close, gather
+from .gathering import COUNT, LANE, NUMBER, WIDTH, close, gather
 from .library import Library
 from .prelude import HEAD, prelude
 from .region import RegionEmitter
@@ -40,6 +40,8 @@ _PARAMETERS = (
 )
 _TOGETHER = f", uint {LANE} [[thread_index_in_simdgroup]], uint {WIDTH} [[threads_per_simdgroup]]"
 """More of them, where threads combine what they have."""
+_GROUPED = f", uint {NUMBER} [[simdgroup_index_in_threadgroup]], uint {COUNT} [[simdgroups_per_threadgroup]]"
+"""More of them, where those of a threadgroup do."""
 
 
 @dataclass
@@ -77,7 +79,7 @@ def emit_program(program: Program, *, debug: bool = False, analyses: Analyses | 
         name = f"{symbol(task.name)}_{number}"
         emitter = _TaskEmitter(program, out, library, number, 2 * section + parallel, analyses, debug=debug)
         lines = emitter.lines()
-        parameters = _PARAMETERS + _TOGETHER * bool(emitter.e.gathered)
+        parameters = _PARAMETERS + emitter.more
         kernels.append("\n".join([f"kernel void {name}({parameters}) {{", *lines, "}"]))
         out.names.append(name)
         section += parallel
@@ -116,6 +118,13 @@ class _TaskEmitter:
         else:
             self.e.region(self.task.body)
         return self._used()
+
+    @property
+    def more(self) -> str:
+        """Parameters of the function besides those that all have, once its lines are there."""
+        if not self.e.gathered:
+            return ""
+        return _TOGETHER if self.e.frame.leaves else _TOGETHER + _GROUPED
 
     def _used(self) -> list[str]:
         """The lines, without extents that nothing asks for."""

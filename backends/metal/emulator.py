@@ -23,7 +23,9 @@ from .toolchain import grid_name, host_library
 
 __all__ = ["Emulator"]
 
-_GRID: Final = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
+_GRID: Final = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
+_GROUP, _MOST = 40, 72
+"""Threads of a threadgroup, those of a simdgroup and a part of another; threads of a dispatch, at most."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class _Kernel:
     """A function that runs all threads, and the code that it is part of."""
 
     library: Library
-    run: Callable[[int, int], int]
+    run: Callable[[int, int, int], int]
 
 
 @dataclass(frozen=True)
@@ -41,24 +43,30 @@ class _Dispatch:
     kernel: _Kernel
     words: int
     threads: int
+    group: int
 
     def run(self) -> None:
-        """Run all threads. InternalError if those of a simdgroup do not stay together where they must."""
-        line = self.kernel.run(self.words, self.threads)
+        """Run all threads. InternalError if they do not stay together where they must."""
+        line = self.kernel.run(self.words, self.threads, self.group)
         if line == BROKEN_STACK:
-            raise InternalError("a thread of a simdgroup needs more stack than the host gives it")
+            raise InternalError("a thread needs more stack than the host gives it")
         if line:
-            raise InternalError(f"threads of a simdgroup are at different calls, one of them in line {line}")
+            raise InternalError(f"threads are at different calls, one of them in line {line}")
 
 
 class Emulator:
-    """A `Driver`, see there."""
+    """A `Driver`, see there.
+
+    Args:
+        group: threads of a threadgroup.
+        most: threads of a dispatch, at most.
+    """
 
     name = "host"
     kind = "emulated"
-    most = 72
 
-    def __init__(self) -> None:
+    def __init__(self, group: int = _GROUP, most: int = _MOST) -> None:
+        self.most, self._group = most, group
         self._made: deque[_Dispatch] = deque()
         self._handed: deque[deque[_Dispatch]] = deque()
 
@@ -73,7 +81,7 @@ class Emulator:
 
     def dispatch(self, pipeline: _Kernel, words: Buffer, threads: int) -> None:
         """See `Driver.dispatch`: nothing runs before `wait`."""
-        self._made.append(_Dispatch(pipeline, words.address, threads))
+        self._made.append(_Dispatch(pipeline, words.address, threads, self._group))
 
     def commit(self) -> None:
         """See `Batching.commit`."""

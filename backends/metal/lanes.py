@@ -1,8 +1,9 @@
-"""The functions of a simdgroup, for clang on the host: its threads have stacks of their own, and meet at each.
+"""The functions of a simdgroup and a threadgroup, for clang on the host: threads have stacks of their own, and meet.
 
-A thread runs until it comes to such a function. When all threads of the simdgroup have come to one or have ended, those
+A thread runs until it comes to such a function. When all threads of a simdgroup have come to one or have ended, those
 that came must be at the same line, with the same distance: they are the active ones. What others have is `0xdeadbeef`,
-so that it is seen if somebody takes it.
+so that it is seen if somebody takes it. Simdgroups of a threadgroup run one after another, to a barrier to which all
+threads must come, then on: forwards, then backwards, so that it shows where a barrier is missing.
 """
 
 from __future__ import annotations
@@ -76,13 +77,13 @@ namespace lanes {
 extern "C" void* malloc(ulong size);
 extern "C" void free(void* memory);
 extern "C" void switch_lane(void* volatile* from, void* to) asm("adstack_switch_lane");
-enum { WIDTH = 32, STACK = 1 << 17, BELOW = 1 << 13 };  // words; what is below a stack is looked at
-enum State { RUNS, WAITS, ENDED };
+enum { WIDTH = 32, MOST = 1024, STACK = 1 << 17, BELOW = 1 << 13 };  // words; what is below a stack is looked at
+enum State { RUNS, MEETS, STANDS, ENDED };  // at a function of the simdgroup, at a barrier
 const ulong INTACT = 0x5afe57ac5afe57acul;
 struct Lane { void* volatile stack; ulong* memory; volatile uint state, line, distance, value; };
-static Lane all[WIDTH];
+static Lane all[MOST];
 static volatile uint seen[WIDTH], now;
-static volatile ulong active, function_at, launch_at, first, threads;
+static volatile ulong active, function_at, launch_at, first, threads, size;
 static void* volatile host;
 static void (*volatile body)(uint);
 
@@ -92,12 +93,12 @@ static void begin() {
     switch_lane(&all[now].stack, host);
 }
 
-static void meet(uint line, uint distance, uint value) {
+static void stop(State state, uint line, uint distance, uint value) {
     Lane& me = all[now];
     me.line = line;
     me.distance = distance;
     me.value = value;
-    me.state = WAITS;
+    me.state = state;
     switch_lane(&me.stack, host);
 }
 
@@ -110,46 +111,80 @@ static void prepare(Lane& lane) {
     lane.state = RUNS;
 }
 
-// Let so many threads run until all have ended; a line at which some are while others are not, or 0.
-static uint simdgroup(uint count) {
-    for (uint k = 0; k < count; ++k) prepare(all[k]);
+// Let a simdgroup run until each thread has ended or stands at a barrier; a line at which some are alone, or 0.
+static uint simdgroup(uint from, uint count) {
+    Lane* const lane = all + from;
     do {
+        bool stands = false;
         for (uint k = 0; k < count; ++k) {
-            if (all[k].state == ENDED) continue;
-            now = k;
-            switch_lane(&host, all[k].stack);
-            if (all[k].memory[BELOW] != INTACT) return 0xffffffff;
+            if (lane[k].state != ENDED && lane[k].state != STANDS) {
+                now = from + k;
+                switch_lane(&host, lane[k].stack);
+                if (lane[k].memory[BELOW] != INTACT) return 0xffffffff;
+            }
+            stands |= lane[k].state == STANDS;
         }
         active = 0;
         const Lane* some = nullptr;
         for (uint k = 0; k < WIDTH; ++k) {
-            const bool here = k < count && all[k].state == WAITS;
-            seen[k] = here ? all[k].value : 0xdeadbeef;
+            const bool here = k < count && lane[k].state == MEETS;
+            seen[k] = here ? lane[k].value : 0xdeadbeef;
             if (!here) continue;
-            if (some && (some->line != all[k].line || some->distance != all[k].distance)) return all[k].line;
-            some = &all[k];
+            if (stands || (some && (some->line != lane[k].line || some->distance != lane[k].distance))) {
+                return lane[k].line;
+            }
+            some = &lane[k];
             active = active | 1ul << k;
         }
     } while (active);
     return 0;
 }
 
-template <typename L> static uint run(void (*function)(device L&, uint, uint), device L& launch, uint threads) {
+// Let so many threads run until all have ended; a line at which some are while others are not, or 0.
+static uint group(uint count) {
+    const uint simdgroups = (count + WIDTH - 1) / WIDTH;
+    for (uint k = 0; k < count; ++k) prepare(all[k]);
+    for (bool back = false;; back = !back) {
+        for (uint k = 0; k < simdgroups; ++k) {
+            const uint from = (back ? simdgroups - 1 - k : k) * WIDTH;
+            const uint line = simdgroup(from, count - from < WIDTH ? count - from : WIDTH);
+            if (line) return line;
+        }
+        uint line = 0, standing = 0;
+        for (uint k = 0; k < count; ++k) {
+            if (all[k].state != STANDS) continue;
+            if (line && line != all[k].line) return line;
+            line = all[k].line;
+            ++standing;
+        }
+        if (standing != count) return line;
+        for (uint k = 0; k < count; ++k) all[k].state = RUNS;
+    }
+}
+
+template <typename L>
+static uint run(void (*function)(device L&, uint, uint), device L& launch, uint threads, uint) {
     for (uint thread = 0; thread < threads; ++thread) function(launch, thread, threads);
     return 0;
 }
-template <typename L> static void call(uint lane) {
-    typedef void (*Function)(device L&, uint, uint, uint, uint);
-    ((Function)function_at)(*(device L*)launch_at, first + lane, threads, lane, WIDTH);
+template <typename T, T... I> struct Numbers {};
+template <typename F, typename L, uint... I> static void call_with(uint k, Numbers<uint, I...>) {
+    const uint told[] = {k % WIDTH, WIDTH, k / WIDTH, uint(size + WIDTH - 1) / WIDTH};
+    ((F)function_at)(*(device L*)launch_at, first + k, threads, told[I]...);
 }
-template <typename L>
-static uint run(void (*function)(device L&, uint, uint, uint, uint), device L& launch, uint count) {
-    function_at = (ulong)function, launch_at = (ulong)&launch, threads = count, body = call<L>;
-    const uint most = count < WIDTH ? count : WIDTH;
+template <typename L, typename... N> static void call(uint k) {
+    typedef void (*Function)(device L&, uint, uint, N...);
+    call_with<Function, L>(k, __make_integer_seq<Numbers, uint, sizeof...(N)>());
+}
+template <typename L, typename... N>
+static uint run(void (*function)(device L&, uint, uint, uint, N...), device L& launch, uint count, uint most) {
+    function_at = (ulong)function, launch_at = (ulong)&launch, threads = count, body = call<L, uint, N...>;
+    if (most > count) most = count;
     for (uint k = 0; k < most; ++k) all[k].memory = (ulong*)malloc(8 * (BELOW + STACK));
     uint line = 0;
-    for (first = 0; first < count && !line; first = first + WIDTH) {
-        line = simdgroup(count - first < WIDTH ? count - first : WIDTH);
+    for (first = 0; first < count && !line; first = first + most) {
+        size = count - first < most ? count - first : most;
+        line = group(size);
     }
     for (uint k = 0; k < most; ++k) free(all[k].memory);
     return line;
@@ -157,13 +192,16 @@ static uint run(void (*function)(device L&, uint, uint, uint, uint), device L& l
 }  // namespace lanes
 
 namespace metal {
+enum class mem_flags { mem_none = 0, mem_device = 1, mem_threadgroup = 2 };
+inline mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(int(a) | int(b)); }
+inline void threadgroup_barrier(mem_flags, uint line = __builtin_LINE()) { lanes::stop(lanes::STANDS, line, 0, 0); }
 struct simd_vote {
     typedef ulong vote_t;
     vote_t mask;
     explicit operator vote_t() const { return mask; }
 };
 inline simd_vote simd_ballot(bool x, uint line = __builtin_LINE()) {
-    lanes::meet(line, 0, x);
+    lanes::stop(lanes::MEETS, line, 0, x);
     simd_vote vote{0};
     for (uint k = 0; k < lanes::WIDTH; ++k) vote.mask |= (lanes::active >> k & 1 & lanes::seen[k]) << k;
     return vote;
@@ -174,8 +212,8 @@ template <typename T> inline T simd_shuffle_down(T x, ushort distance, uint line
     static_assert(sizeof(T) <= 4, "threads of a simdgroup hand over 32 bits at most");
     uint bits = 0;
     __builtin_memcpy(&bits, &x, sizeof(T));
-    lanes::meet(line, distance, bits);
-    const uint me = lanes::now, other = me + distance;
+    lanes::stop(lanes::MEETS, line, distance, bits);
+    const uint me = lanes::now % lanes::WIDTH, other = me + distance;
     bits = lanes::seen[other < lanes::WIDTH ? other : me];
     __builtin_memcpy(&x, &bits, sizeof(T));
     return x;

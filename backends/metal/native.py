@@ -37,8 +37,8 @@ _PAUSES: Final = (2e-5, 1e-3)
 """Seconds between two looks at a command buffer: the first, and the longest."""
 _SERIAL: Final = 0
 """MTLDispatchTypeSerial: a dispatch begins when the one before it has ended, and sees what that has written."""
-_GROUP: Final = 64
-"""Threads of a threadgroup."""
+_GROUP, _SHARING = 64, 256
+"""Threads of a threadgroup, where they share nothing, and at most where they share memory to add up together."""
 
 
 def missing() -> tuple[str, str] | None:
@@ -104,7 +104,7 @@ class NativeDriver:
         handle: object = pipeline
         return handle
 
-    def dispatch(self, pipeline: object, words: Buffer, threads: int) -> None:
+    def dispatch(self, pipeline: Handle, words: Buffer, threads: int) -> None:
         """See `Driver.dispatch`."""
         encoder = self._encoder or self._begun()
         for buffer in self._fresh:
@@ -112,7 +112,7 @@ class NativeDriver:
         self._fresh.clear()
         encoder.setComputePipelineState_(pipeline)
         encoder.setBuffer_offset_atIndex_(words.handle, words.offset, 0)
-        grid, group = (self._metal.MTLSizeMake(count, 1, 1) for count in (threads, min(threads, _GROUP)))
+        grid, group = (self._metal.MTLSizeMake(count, 1, 1) for count in (threads, min(threads, _group_of(pipeline))))
         encoder.dispatchThreads_threadsPerThreadgroup_(grid, group)
 
     def _begun(self) -> Handle:
@@ -149,6 +149,13 @@ class NativeDriver:
         """See `Driver.finish`. AdstackRuntimeError if a command failed."""
         self.commit()
         self.wait(0)
+
+
+def _group_of(pipeline: Handle) -> int:
+    """How many threads of a kernel function are in a threadgroup, at most."""
+    shared: int = pipeline.staticThreadgroupMemoryLength()
+    most: int = pipeline.maxTotalThreadsPerThreadgroup()
+    return min(_SHARING if shared else _GROUP, most)
 
 
 def _wait(command: Handle) -> None:

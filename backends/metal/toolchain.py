@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,10 +14,12 @@ from .shim import SHIM
 __all__ = ["grid_name", "host_library", "host_source"]
 
 _INCLUDE: Final = "#include <metal_stdlib>"
+_SHARED: Final = re.compile(r"^( *)threadgroup\b", re.MULTILINE)
+"""Where a variable begins that the threads of a threadgroup share."""
 
 
 def grid_name(name: str) -> str:
-    """The function that runs all threads of a kernel function; 0, or what `run` of `lanes` gives otherwise."""
+    """The function that runs all threads of a kernel function, in threadgroups of so many; it gives what `run` does."""
     return f"grid_{name}"
 
 
@@ -24,10 +27,11 @@ def host_source(text: str, names: Sequence[str]) -> str:
     """The text with the header in front, and what runs each kernel function behind it."""
     assert _INCLUDE in text
     runners = (
-        f'extern "C" uint {grid_name(name)}(ulong words, uint threads) {{ '
-        f"return lanes::run({name}, *(device Launch*)words, threads); }}"
+        f'extern "C" uint {grid_name(name)}(ulong words, uint threads, uint group) {{ '
+        f"return lanes::run({name}, *(device Launch*)words, threads, group); }}"
         for name in names
     )
+    text = _SHARED.sub(r"\1static threadgroup", text)  # one threadgroup runs at a time
     return "\n".join([text.replace(_INCLUDE, SHIM, 1), *runners, ""])
 
 

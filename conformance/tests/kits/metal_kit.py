@@ -35,9 +35,9 @@ def text_of(source: str | Kernel | Program, *, debug: bool = False) -> str:
 
 
 @cache
-def backend() -> MetalBackend:
-    """The host, playing a device."""
-    driver = Emulator()
+def backend(*sizes: int) -> MetalBackend:
+    """The host, playing a device; `sizes` are those of `Emulator`."""
+    driver = Emulator(*sizes)
     return MetalBackend(offered(driver, {}), driver)
 
 

@@ -62,7 +62,18 @@ class _Library:
 class _Pipeline:
     def __init__(self, text: str, name: str) -> None:
         self.library = host_library(text, [name], keep=False)
-        self.run = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)(self.library[grid_name(name)])
+        self.shared = 128 * text.partition(f"kernel void {name}(")[2].partition("kernel void ")[0].count(
+            "threadgroup bool"
+        )
+        self.run = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, *2 * [ctypes.c_uint32])(
+            self.library[grid_name(name)]
+        )
+
+    def staticThreadgroupMemoryLength(self) -> int:
+        return self.shared
+
+    def maxTotalThreadsPerThreadgroup(self) -> int:
+        return 96
 
 
 class Command:
@@ -90,10 +101,10 @@ class Command:
         self.used.append(buffer)
 
     def dispatchThreads_threadsPerThreadgroup_(self, grid: tuple[int, ...], group: tuple[int, ...]) -> None:
-        assert 1 <= group[0] <= 64
+        assert 1 <= group[0] <= (self.pipeline.maxTotalThreadsPerThreadgroup() if self.pipeline.shared else 64)
         assert self.words in self.used
         run, address = self.pipeline.run, self.words.gpuAddress() + self.offset
-        self.steps.append(lambda: _whole(run(address, grid[0])))
+        self.steps.append(lambda: _whole(run(address, grid[0], group[0])))
 
     def endEncoding(self) -> None:
         self.ended = True
@@ -119,7 +130,7 @@ class Command:
 
 
 def _whole(line: int) -> None:
-    assert line == 0, f"threads of a simdgroup are at different calls, one of them in line {line}"
+    assert line == 0, f"threads are at different calls, one of them in line {line}"
 
 
 class Device:

@@ -8,15 +8,17 @@ import re
 import metal_kit
 import numpy as np
 import pytest
+from immediate_kit import compiled
 from interpreter_kit import parallel
 
 import adstack as qd
+from adstack.backends.codegen_msl.frame import TaskFrame
 from adstack.backends.metal import capability
 from adstack.backends.metal.emulator import Emulator
 from adstack.backends.metal.lanes import BROKEN_STACK
 from adstack.backends.metal.toolchain import host_library
 from adstack.errors import InternalError
-from adstack.ir.types import i32
+from adstack.ir.types import by_name, i32
 from adstack.runtime.protocol.backend import Bindings
 from adstack.runtime.protocol.options import Options
 
@@ -28,12 +30,12 @@ kernel void k(device Launch& launch [[buffer(0)]], uint thread [[thread_position
 """
 
 
-def ran(lines: str, threads: int) -> tuple[int, list[int]]:
+def ran(lines: str, threads: int, group: int = 64) -> tuple[int, list[int]]:
     """What a kernel function with such lines gives, and what each thread leaves."""
     library = host_library(f"{HEAD}{lines}\n}}\n", ["k"], keep=False)
     out = np.zeros(96, np.uint32)
-    run = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)(library["grid_k"])
-    return run(out.ctypes.data, threads), out[:threads].tolist()
+    run = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, *2 * [ctypes.c_uint32])(library["grid_k"])
+    return run(out.ctypes.data, threads, group), out[:threads].tolist()
 
 
 def test_threads_have_their_number_in_a_simdgroup():
@@ -91,7 +93,7 @@ def test_the_device_refuses_to_go_on(result, words):
     device = Emulator()
 
     class Kernel:
-        def run(self, words: int, threads: int) -> int:
+        def run(self, words: int, threads: int, group: int) -> int:
             return result
 
     device.dispatch(Kernel(), device.allocate(8), 1)
@@ -204,18 +206,26 @@ def summed(count: int, old: str, new: str) -> int:
 CLOSE = "const uint here = first_here();"
 
 
-def test_a_simdgroup_updates_memory_once():
+def test_a_threadgroup_updates_memory_once():
     update = "y, y_total, memory_order_relaxed"
     assert summed(1000, update, update) == 500500
-    assert summed(1000, update, "y, 1, memory_order_relaxed") == 3  # of 72 threads
+    assert summed(1000, update, "y, 1, memory_order_relaxed") == 2  # for threadgroups of 40 and 32
 
 
 @pytest.mark.parametrize("gone", [(), (0,), (5,), (31,), (32, 33), (71,), (70, 71), (3, 40, 71), range(1, 72)])
-def test_threads_that_have_left_take_nothing_with_them(gone):
-    """Those that remain add up what they have, whatever gaps are between them."""
+def test_threads_that_have_left_take_nothing_with_them(monkeypatch, gone):
+    """Those that remain add up what they have, whatever gaps are between them, where an error may make some leave."""
+    monkeypatch.setattr(TaskFrame, "leaves", property(lambda self: True, lambda self, leaves: None))
     condition = " || ".join(f"thread == {k}" for k in gone) or "false"
     left = summed(72, CLOSE, f"if ({condition}) return; {CLOSE}")
     assert left == sum(k + 1 for k in range(72) if k not in gone)
+
+
+def test_threads_that_may_leave_do_not_wait_for_each_other(monkeypatch):
+    update = "y, y_total, memory_order_relaxed"
+    monkeypatch.setattr(TaskFrame, "leaves", property(lambda self: True, lambda self, leaves: None))
+    assert summed(1000, update, "y, 1, memory_order_relaxed") == 3  # 32, 8 and 32 threads
+    assert "threadgroup" not in metal_kit.text_of(parallel(SUM, 4, PLACES))
 
 
 def test_a_thread_that_does_not_come_along_is_found_out():
@@ -226,3 +236,87 @@ def test_a_thread_that_does_not_come_along_is_found_out():
 def test_only_tasks_that_add_up_are_told_of_simdgroups():
     assert "simd_" not in metal_kit.text_of(parallel("store @x[%i], %i", 4, PLACES))
     assert "uint simd_lane [[thread_index_in_simdgroup]]" in metal_kit.text_of(parallel(SUM, 4, PLACES))
+
+
+# ---- threadgroups
+
+
+def test_threads_of_a_threadgroup_wait_for_each_other():
+    lines = """threadgroup uint shared[64];
+    shared[thread % 40] = thread;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    launch.out[thread] = shared[39 - thread % 40];"""
+    turned = [119 - k if k >= 40 else 39 - k for k in range(80)]
+    assert ran(lines, 80, 40) == (0, turned)
+    assert ran("\n".join(line for line in lines.splitlines() if "barrier" not in line), 80, 40)[1] != turned
+
+
+def test_a_barrier_to_which_not_all_threads_come_is_found_out():
+    barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);"
+    assert ran(barrier, 40, 40)[0] == 0
+    for lines in (
+        f"if (thread == 35) return; {barrier}",
+        f"if (thread < 32) return; {barrier}",
+        f"if (thread % 2) {{ {barrier} }}\nelse {{ {barrier} }}",
+        f"if (thread == 3) {{ simd_any(true); return; }}\n{barrier}",
+    ):
+        assert ran(lines, 40, 40)[0] > len(HEAD.splitlines())
+
+
+def grouped(values: list[np.float32], group: int) -> np.float32:
+    """The sum of what the threads of threadgroups have: simdgroups in a tree, then one simdgroup after another."""
+    total = np.float32(0)
+    for first in range(0, len(values), group):
+        block = values[first : first + group]
+        parts = [tree(block[at : at + 32]) for at in range(0, len(block), 32)]
+        for part in parts[1:]:
+            parts[0] += part
+        total += parts[0]
+    return total
+
+
+PARTS = "%x = load @x[%i] : f32\n%o = atomic add @y[], %x : f32"
+
+
+@pytest.mark.parametrize(
+    ("group", "count"), [(256, 512), (256, 300), (256, 200), (100, 250), (64, 127), (40, 72), (32, 33), (1, 5)], ids=str
+)
+def test_threadgroups_add_up_in_a_fixed_order(group, count):
+    """Whole groups and a part of one, simdgroups that have a part of their threads, groups of one thread."""
+    program = metal_kit.tasks_of(parallel(PARTS, count, PLACES.replace("i32", "f32")))
+    values = np.random.default_rng(count).standard_normal(count).astype(np.float32)
+    memory = {"x": values, "y": np.zeros((), np.float32)}
+    compiled(metal_kit.backend(group, 512), program)(memory)
+    assert memory["y"] == grouped(list(values), group)
+
+
+SEVERAL = """%v = load @x[%i] : i32
+%f = cast %v : f32
+%w = cast %v : i64
+%a = atomic add @y[], %v : i32
+%b = atomic max @most[], %v : i32
+%c = atomic add @z[], %f : f32
+%d = atomic add @w[], %w : i64"""
+TYPES = {"x": "i32[?]", "y": "i32[]", "most": "i32[]", "z": "f32[]", "w": "i64[]"}
+
+
+def test_several_sums_of_a_loop():
+    """Where only the device knows how many iterations there are, whole simdgroups have none."""
+    text = parallel(
+        SEVERAL, 0, "\n".join(f"place @{name} : {ty} field" for name, ty in (*TYPES.items(), ("n", "i32[]")))
+    )
+    launch = compiled(
+        metal_kit.backend(256, 512),
+        metal_kit.tasks_of(text.replace("const 0 : i32\n      parallel", "load @n[] : i32\n      parallel")),
+    )
+    for count in (0, 1, 33, 256, 600):
+        memory = {name: np.zeros((), by_name(ty[:3]).numpy) for name, ty in TYPES.items()}
+        launch(memory | {"x": np.arange(1, 601, dtype=np.int32), "n": np.array(count, np.int32)})
+        total = count * (count + 1) // 2
+        assert [int(memory[name]) for name in ("y", "most", "z", "w")] == [total, count, total, total]
+
+
+def test_a_barrier_that_is_missing_is_seen():
+    barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);"
+    assert summed(1000, barrier, barrier) == 500500
+    assert summed(1000, barrier, "") != 500500
