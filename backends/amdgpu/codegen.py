@@ -26,6 +26,7 @@ class Module:
         size: of both, in words: what a kernel is handed.
         sites: what may be reported.
         symbols: of the kernels, one per task.
+        widths: of tasks whose iterations are blocks of threads that run side by side, how many threads a block has.
     """
 
     text: str
@@ -34,15 +35,17 @@ class Module:
     size: int
     sites: list[Site]
     symbols: list[str]
+    widths: dict[int, int]
 
 
 def emit_module(program: Program, *, debug: bool) -> Module:
     """Emit a verified program; with `debug`, checks are emitted."""
     size = Context.of(program).size + max((words.end for words in table(program).values()), default=0)
     emitted = emit_program(program, [1] * len(program.tasks), debug=debug, target=Threads(debug=debug))
+    widths = {k: emitted.widths[symbol] for k, symbol in enumerate(emitted.symbols) if symbol in emitted.widths}
     kernels = [
-        kernel(symbol, size, MOST_THREADS if task.kind == "parallel" else 1)
-        for symbol, task in zip(emitted.symbols, program.tasks, strict=True)
+        kernel(symbol, size, (widths[k],) * 2 if k in widths else (1, MOST_THREADS if task.kind == "parallel" else 1))
+        for k, (symbol, task) in enumerate(zip(emitted.symbols, program.tasks, strict=True))
     ]
     text = "\n".join([emitted.text, *kernels])
-    return Module(text, emitted.context, emitted.rows, size, emitted.sites, emitted.symbols)
+    return Module(text, emitted.context, emitted.rows, size, emitted.sites, emitted.symbols, widths)

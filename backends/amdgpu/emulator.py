@@ -71,7 +71,7 @@ class Emulator:
         at = next((symbol.value for symbol in Object(image).symbols if symbol.name == ARENA), None)
         return [_Pipeline(code, kernels[name], at) for name in names]
 
-    def dispatch(self, pipeline: _Pipeline, words: Buffer, threads: int) -> None:
+    def dispatch(self, pipeline: _Pipeline, words: Buffer, threads: int, group: int = 0) -> None:
         """See `Driver.dispatch`: it runs the threads before it returns."""
         code, descriptor = pipeline.code, pipeline.kernel.descriptor
         if pipeline.arena is not None:
@@ -79,7 +79,8 @@ class Emulator:
                 self._arena = host_buffer(ARENA_BYTES)
             bounds = code.bytes[pipeline.arena : pipeline.arena + 16].view(np.uint64)
             bounds[:] = self._arena.address, self._arena.address + ARENA_BYTES
-        group = self._group if threads % self._group == 0 or threads > MOST_THREADS else threads
+        if not group:
+            group = self._group if threads % self._group == 0 or threads > MOST_THREADS else threads
         code.dispatch(started(descriptor), words.address, threads // group, group)
 
     def finish(self) -> None:

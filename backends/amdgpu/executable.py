@@ -66,7 +66,7 @@ def build(driver: Driver, heap: Heap, program: Program, options: Options, module
     taken = context.size - 8 * len(program.tasks)  # how many lanes each task has taken
     counters = {module.context.size + row.taken: taken + 8 * number for number, row in module.rows.items()}
     inside = {module.context.pointers[name]: at for name, at in context.inside.items()}
-    executable = Compiled(*parts, module=module, rows=module.rows, located=inside | counters)
+    executable = Compiled(*parts, module=module, rows=module.rows, located=inside | counters, widths=module.widths)
     finished(executable, driver, options.random_seed, debug=options.debug)
     return executable
 

@@ -122,12 +122,12 @@ class NativeDriver:
             for name, function in zip(names, functions, strict=True)
         ]
 
-    def dispatch(self, pipeline: _Pipeline, words: Buffer, threads: int) -> None:
+    def dispatch(self, pipeline: _Pipeline, words: Buffer, threads: int, group: int = 0) -> None:
         """See `Driver.dispatch`: whole workgroups start, and no more threads than are asked for."""
         self._use()
         if pipeline.arena is not None:
             self._empty_arena(pipeline.arena)
-        group, size = min(threads, pipeline.group), ctypes.c_size_t(pipeline.words_bytes)
+        group, size = group or min(threads, pipeline.group), ctypes.c_size_t(pipeline.words_bytes)
         told = (_BUFFER, words.bytes.ctypes.data, _SIZE, ctypes.addressof(size), _END)
         extra = (ctypes.c_void_p * len(told))(*told)
         extents = (threads // group, 1, 1, group, 1, 1)

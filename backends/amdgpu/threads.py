@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from adstack.analysis.teams import Team
 from adstack.backends.codegen_llvm import waves, workgroups
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
+from adstack.backends.codegen_llvm.function.teams import ThreadBlocks
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
+from adstack.backends.shared.workgroups import Room, team_in
+from adstack.ir.structure import Task
 from adstack.ir.types import DType
 
 from .division import quotient
-from .groups import Group
+from .groups import MOST, SHARED_BYTES, Group, Groups
 from .lanes import TOGETHER, Lanes
 
 __all__ = ["ARENA", "ARENA_BYTES", "MOST_THREADS", "Threads", "kernel"]
 
 MOST_THREADS: Final = 256
-"""Threads of a workgroup, at most."""
+"""Threads of a workgroup, at most, where the program does not say how many."""
 ARENA: Final = "adstack.arena"
 """A variable of the device, {where free memory begins, where it ends}, for tasks that take memory while they run; it is
 set before each launch. It is there only if a task does."""
@@ -94,7 +98,7 @@ class Threads(Device):
     hands them all.
     """
 
-    head = _HEAD + workgroups.shared_words(MOST_THREADS // TOGETHER)
+    head = _HEAD + workgroups.shared_words(MOST // TOGETHER)
     array_bytes = 64 * 1024
     space = 5
     unoptimised = False
@@ -109,6 +113,15 @@ class Threads(Device):
         """One thread of a workgroup speaks for all."""
         total = workgroups.total(_GROUP, e.w, kind, dtype, value)
         return total, e.w.let(f"icmp eq i32 {_GROUP.thread(e.w)}, 0")
+
+    def team(self, task: Task) -> Team | None:
+        """The blocks of threads that iterations are, where a workgroup has room for them."""
+        room = Room(MOST, SHARED_BYTES, own=self.array_bytes, coherent=True, atomics=(32, 64))
+        return team_in(task, room, debug=self.debug)
+
+    def thread_blocks(self, team: Team) -> ThreadBlocks:
+        """Workgroups."""
+        return Groups(team, self.serial)
 
     @property
     def together(self) -> int:
@@ -144,17 +157,17 @@ def _body(symbol: str) -> str:
     return f"{symbol}.body"
 
 
-def kernel(symbol: str, words: int, threads: int) -> str:
+def kernel(symbol: str, words: int, threads: tuple[int, int]) -> str:
     """The kernel of a task: it is handed the words of the task's context by value.
 
     Args:
         symbol: of the task.
         words: of 64 bits.
-        threads: that a workgroup has at most.
+        threads: that a workgroup has at least, and at most.
     """
     return (
         f"define amdgpu_kernel void @{symbol}(ptr addrspace(4) byref([{words} x i64]) align 8 %words) nounwind "
-        f'"amdgpu-flat-work-group-size"="1,{threads}" "uniform-work-group-size"="true" {{\n'
+        f'"amdgpu-flat-work-group-size"="{threads[0]},{threads[1]}" "uniform-work-group-size"="true" {{\n'
         "  %ctx = addrspacecast ptr addrspace(4) %words to ptr\n"
         f'  call void @"{_body(symbol)}"(ptr %ctx)\n'
         "  ret void\n}\n"

@@ -22,13 +22,11 @@ _WORDS: Final = "@adstack.shared"
 
 
 class Workgroup(Protocol):
-    """What a device has for its workgroups.
+    """What a device has for its workgroups."""
 
-    Attributes:
-        wave: how threads of a wave exchange values.
-    """
-
-    wave: Wave
+    @property
+    def wave(self) -> Wave:
+        """How threads of a wave exchange values."""
 
     def thread(self, w: Writer) -> str:
         """The number of the thread in its workgroup (i32)."""

@@ -79,9 +79,9 @@ class Emulator:
         library = host_library(text, names, keep=keep)
         return [_Kernel(library, _GRID(library[grid_name(name)])) for name in names]
 
-    def dispatch(self, pipeline: _Kernel, words: Buffer, threads: int) -> None:
+    def dispatch(self, pipeline: _Kernel, words: Buffer, threads: int, group: int = 0) -> None:
         """See `Driver.dispatch`: nothing runs before `wait`."""
-        self._made.append(_Dispatch(pipeline, words.address, threads, self._group))
+        self._made.append(_Dispatch(pipeline, words.address, threads, group or self._group))
 
     def commit(self) -> None:
         """See `Batching.commit`."""

@@ -104,7 +104,7 @@ class NativeDriver:
         handle: object = pipeline
         return handle
 
-    def dispatch(self, pipeline: Handle, words: Buffer, threads: int) -> None:
+    def dispatch(self, pipeline: Handle, words: Buffer, threads: int, group: int = 0) -> None:
         """See `Driver.dispatch`."""
         encoder = self._encoder or self._begun()
         for buffer in self._fresh:
@@ -112,8 +112,8 @@ class NativeDriver:
         self._fresh.clear()
         encoder.setComputePipelineState_(pipeline)
         encoder.setBuffer_offset_atIndex_(words.handle, words.offset, 0)
-        grid, group = (self._metal.MTLSizeMake(count, 1, 1) for count in (threads, min(threads, _group_of(pipeline))))
-        encoder.dispatchThreads_threadsPerThreadgroup_(grid, group)
+        sizes = threads, group or min(threads, _group_of(pipeline))
+        encoder.dispatchThreads_threadsPerThreadgroup_(*(self._metal.MTLSizeMake(count, 1, 1) for count in sizes))
 
     def _begun(self) -> Handle:
         """The encoder of a new command buffer."""

@@ -32,7 +32,18 @@ _LOADS_AND_STORES: Final[Accesses] = {
     36: ("STORE_D16_HI_B8", 1, 1),
     37: ("STORE_D16_HI_B16", 1, 2),
 }
+_SHARED_UPDATES: Final = {
+    number + 32 * returns + 16 * (size - 4): (f"{name}{'_RTN' * returns}_{kind}{8 * size}", how, size, 0)
+    for size in (4, 8)
+    for returns in (False, True)
+    for number, name, kind, how in (
+        *((0, "ADD", "U", 4), (1, "SUB", "U", 5), (5, "MIN", "I", 6), (6, "MAX", "I", 8), (7, "MIN", "U", 7)),
+        *((8, "MAX", "U", 9), (9, "AND", "B", 10), (10, "OR", "B", 11), (11, "XOR", "B", 12)),
+    )
+}
+"""What DS updates, on both processors."""
 SHARED: Final = {
+    **_SHARED_UPDATES,
     13: ("STORE_B32", 1, 4, 0),
     14: ("STORE_2ADDR_B32", 1, 4, 1),
     15: ("STORE_2ADDR_STRIDE64_B32", 1, 4, 64),
@@ -97,6 +108,7 @@ CDNA3: Final[Accesses] = {
 }
 """The same on gfx942."""
 SHARED_CDNA3: Final = {
+    **_SHARED_UPDATES,
     13: ("WRITE_B32", 1, 4, 0),
     14: ("WRITE2_B32", 1, 4, 1),
     15: ("WRITE2ST64_B32", 1, 4, 64),
@@ -129,7 +141,7 @@ _SIGNED: Final = ("_I8", "_I16", "_SBYTE", "_SSHORT")
 def how_of(name: str, how: int, size: int) -> int:
     """What `of` says of an access."""
     if how > 1:
-        return how | size << 4
+        return how | size << 4 | ("_RTN" in name) << 16
     sign, half, upper = any(word in name for word in _SIGNED), "D16" in name, "_HI" in name
     return how | size << 4 | sign << 12 | half << 13 | upper << 14
 

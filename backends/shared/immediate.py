@@ -65,6 +65,7 @@ class Executable(Repeatable):
         depths: what stood there; not any more if `stale`.
         shapes: extents of its places in the last launch.
         checks: whether it was compiled for debug mode.
+        widths: of tasks whose iterations are blocks of threads that run side by side, how many threads a block has.
     """
 
     program: Program
@@ -84,6 +85,7 @@ class Executable(Repeatable):
     stale: bool = True
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     checks: bool = False
+    widths: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def waits(self) -> bool:
@@ -132,8 +134,9 @@ class Executable(Repeatable):
 
     def _threads(self, number: int, scalars: Scalars, bindings: Bindings, most: int) -> int:
         """How many threads a task gets where there is memory for its adstacks; 0 if it has no iterations."""
-        iterations = self.extents[number].count(scalars, bindings.shapes)
-        return most if iterations is None else min(iterations, most)
+        iterations, width = self.extents[number].count(scalars, bindings.shapes), self.widths.get(number, 1)
+        rows = max(most // width, 1)
+        return width * (rows if iterations is None else min(iterations, rows))
 
     def hand(self, words: Buffer, told: Array, storage: Buffer | None = None) -> None:
         """Let a launch have what it is told.
@@ -168,8 +171,12 @@ class Executable(Repeatable):
         """Queue a task on so many threads, or as many as there is memory for."""
         if self.layouts.has(number):
             threads = self._lay_out(queue, number, threads)
-        queue.dispatch(self.pipelines[number], self.words, threads)
+        self.queue_on(queue, self.words, Step(number, threads))
         return Step(number, threads)
+
+    def queue_on(self, queue: Queue, words: Buffer, step: Step) -> None:
+        """Queue a dispatch, which is handed the words of a launch."""
+        queue.dispatch(self.pipelines[step.number], words, step.threads, self.widths.get(step.number, 0))
 
     def learn_depths(self, queue: Queue) -> None:
         """Wait for the sizers that were queued, and look what they have computed."""

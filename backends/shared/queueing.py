@@ -44,10 +44,11 @@ class Driver(Protocol):
     def allocate(self, size: int) -> Buffer:
         """So many zeroed bytes, `size`, which go with the last reference; AdstackMemoryError if there aren't any."""
 
-    def dispatch(self, pipeline: Pipeline, words: Buffer, threads: int) -> None:
+    def dispatch(self, pipeline: Pipeline, words: Buffer, threads: int, group: int = 0) -> None:
         """Queue a kernel function, the `pipeline`, on so many threads at most, handed the `words` of a launch.
 
-        Threads divide the iterations among themselves, however many there are.
+        Threads divide the iterations among themselves, however many there are. Where `group` is not 0, workgroups have
+        that many threads each, and `threads` is a multiple of it.
         """
 
     def finish(self) -> None:
@@ -115,10 +116,10 @@ class Queue:
         """Memory of at least so many bytes for what a launch is handed: whatever it holds, nothing uses it."""
         return self._memory.take(size)
 
-    def dispatch(self, pipeline: Pipeline, words: Buffer, threads: int) -> None:
+    def dispatch(self, pipeline: Pipeline, words: Buffer, threads: int, group: int = 0) -> None:
         """Queue a kernel function, see `Driver.dispatch`."""
         self._open.dispatches += 1
-        self._driver.dispatch(pipeline, words, threads)
+        self._driver.dispatch(pipeline, words, threads, group)
 
     def end(self, words: Buffer, used: object) -> None:
         """A launch has no more dispatches: its `words`, and what else it used, stay until these have finished."""

@@ -64,7 +64,7 @@ class Part:
         try:
             executable.hand(words, self.words, heap.storage)
             for step in steps:
-                queue.dispatch(executable.pipelines[step.number], words, step.threads)
+                executable.queue_on(queue, words, step)
         finally:
             queue.end(words, (executable, tuple(self.bindings.storages.values()), heap.storage))
 

@@ -41,7 +41,7 @@ def test_a_descriptor_says_what_a_kernel_takes(processor):
     assert described.wave == (64 if processor in ("gfx90a", "gfx942") else 32)
     assert described.address % 64 == 0
     assert described.entry % 256 == 0
-    assert (described.private_bytes, described.group_bytes, kernel.spills) == (0, 8 * 256 // 32, 0)
+    assert (described.private_bytes, described.group_bytes, kernel.spills) == (0, 8 * 1024 // 32, 0)
     assert not described.has_dynamic_stack
     assert kernel.most_threads == 256
     assert 0 < kernel.vector_registers < 64

@@ -146,7 +146,7 @@ def test_a_workgroup_updates_memory_once(processor):
     assert len(barriers(code)) == 2
     assert len(lines(code, "ds_store_b32", "ds_write_b32")) == 1
     assert len(lines(code, "global_atomic_add")) == 1
-    assert ".group_segment_fixed_size: 64" in code
+    assert ".group_segment_fixed_size: 256" in code
 
 
 @pytest.mark.parametrize("processor", COMPILED)

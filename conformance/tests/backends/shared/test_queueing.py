@@ -26,7 +26,7 @@ class Slow:
         self.blocks.append(size)
         return host_buffer(size)
 
-    def dispatch(self, pipeline, words, threads):
+    def dispatch(self, pipeline, words, threads, group=0):
         self.dispatched.append(pipeline)
 
     def finish(self):
