@@ -71,6 +71,9 @@ def _store(e: RegionEmitter, op: Op) -> None:
 def _array_alloc(e: RegionEmitter, op: Op) -> None:
     array = op.result.type
     assert isinstance(array, ArrayType)
+    if e.team is not None and e.team.has(op.result):
+        e.team.allocate(op)
+        return
     name = e.w.name(op.result.name)
     e.arrays[op.result] = name
     e.w.line(f"{type_name(array.dtype)} {name}[{max(1, array.length)}] = {{}};")
@@ -78,16 +81,27 @@ def _array_alloc(e: RegionEmitter, op: Op) -> None:
 
 def _local(e: RegionEmitter, op: Op) -> str:
     array, index = op.operands[:2]
+    if e.team is not None and e.team.has(array):
+        return e.team.element(array, e.get(index))
     return f"{e.arrays[array]}[{e.get(index)}]"
 
 
 @handles(ARRAY_LOAD)
 def _array_load(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
+    if e.team is not None:
+        e.team.wait(op)
     guarded(e, op, lambda: _local(e, op))
 
 
 @handles(ARRAY_STORE)
 def _array_store(e: RegionEmitter, op: Op) -> None:
     check_local_bounds(e, op)
-    when_inside(e, op, lambda: e.w.line(f"{_local(e, op)} = {e.get(op.operands[2])};"))
+    when_inside(e, op, lambda: e.w.line(_array_stored(e, op)))
+
+
+def _array_stored(e: RegionEmitter, op: Op) -> str:
+    update = None if e.team is None else e.team.update(op)
+    if e.team is not None and update is not None:
+        return e.team.updated(update, _local(e, op), e.get(update.value))
+    return f"{_local(e, op)} = {e.get(op.operands[2])};"

@@ -14,6 +14,7 @@ from adstack.ir.structure import Op, Value
 
 from .region import RegionEmitter, handles
 from .spelling import enclosed, type_name
+from .teams import TeamCode
 
 __all__: list[str] = []
 
@@ -56,6 +57,9 @@ def _if(e: RegionEmitter, op: Op) -> None:
 @handles(FOR)
 def _for(e: RegionEmitter, op: Op) -> None:
     (body,) = op.regions
+    if e.team is not None and "team" in op.attrs:
+        _threads(e, op, e.team)
+        return
     low, high, *start = e.all(op.operands)
     index, *carried = body.args
     names = _declare(e, carried, start)
@@ -65,6 +69,16 @@ def _for(e: RegionEmitter, op: Op) -> None:
         _assign(e, names, e.run(body), carried)
     for result, name in zip(op.results, names, strict=True):
         e.bind(result, name)
+
+
+def _threads(e: RegionEmitter, op: Op, team: TeamCode) -> None:
+    """What each thread of a threadgroup does, of those that the block has."""
+    (body,) = op.regions
+    (index,) = body.args
+    team.wait(op)
+    e.let(index, f"{type_name(index.dtype)}({team.thread})")
+    with e.w.block(f"if ({e.get(index)} < {e.get(op.operands[1])})"):
+        e.run(body)
 
 
 @handles(WHILE)

@@ -107,13 +107,13 @@ def close(e: RegionEmitter, updates: Sequence[Gathered]) -> None:
     if e.frame.leaves:
         with e.w.block(f"if ({here} > 1)"):
             _join(e, updates, here)
-            for update in updates:
-                e.w.line(f"{update.any} = {update.any} && {LANE} == 0;")
+            for one in updates:
+                e.w.line(f"{one.any} = {one.any} && {LANE} == 0;")
     else:
         _join(e, updates, here)
         _fetch(e, updates)
-    for update in updates:
-        update.close(e)
+    for one in updates:
+        one.close(e)
 
 
 def _join(e: RegionEmitter, updates: Sequence[Gathered], here: str) -> None:
@@ -121,21 +121,21 @@ def _join(e: RegionEmitter, updates: Sequence[Gathered], here: str) -> None:
     w = e.w
     step = w.name("step")
     with w.block(f"for (uint {step} = {WIDTH} / 2; {step} > 0; {step} /= 2)"):
-        for update in updates:
-            update.join(e, here, step)
-    for update in updates:
-        w.line(f"{update.any} = simd_any({update.any});")
+        for one in updates:
+            one.join(e, here, step)
+    for one in updates:
+        w.line(f"{one.any} = simd_any({one.any});")
 
 
 def _fetch(e: RegionEmitter, updates: Sequence[Gathered]) -> None:
     """The first thread of a threadgroup gets what its simdgroups have; others have nothing then."""
     w = e.w
-    for update in updates:
-        update.leave(e)
+    for one in updates:
+        one.leave(e)
     w.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
     first, number = w.typed("bool", f"{NUMBER} == 0 && {LANE} == 0", "first"), w.name("number")
     with w.block(f"for (uint {number} = 1; {first} && {number} < {COUNT}; ++{number})"):
-        for update in updates:
-            update.fetch(e, number)
-    for update in updates:
-        w.line(f"{update.any} = {update.any} && {first};")
+        for one in updates:
+            one.fetch(e, number)
+    for one in updates:
+        w.line(f"{one.any} = {one.any} && {first};")

@@ -178,7 +178,8 @@ static struct switch template this thread threadgroup throw true try typedef typ
 ushort using vertex fragment virtual void volatile while xor metal launch threads main size_t ptrdiff_t bfloat vec
 fma sqrt precise floor ceil trunc rint round fabs min max popcount clz as_type atomic_uint atomic_int atomic_float
 memory_order_relaxed errors overflow print position assert simd_any simd_ballot simd_lane simd_width simd_number
-simd_count simd_shuffle_down simd_vote threadgroup_barrier mem_flags NAN INFINITY M_PI_F
+simd_count team_thread team_number team_count simd_shuffle_down simd_vote threadgroup_barrier mem_flags NAN
+INFINITY M_PI_F
 """
 RESERVED: Final = frozenset(_PARTS) | frozenset(_KEYWORDS.split())
 """Names that values may not have."""

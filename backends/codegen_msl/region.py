@@ -17,6 +17,7 @@ from .library import Library
 from .rows import Rows
 from .scalars import emit
 from .spelling import literal
+from .teams import TeamCode
 from .writer import Writer
 
 __all__ = ["HANDLERS", "Partial", "RegionEmitter", "handles"]
@@ -59,6 +60,7 @@ class RegionEmitter:
         gathered: atomics whose values a thread combines before they reach memory.
         own: atomics whose element no other iteration touches.
         machines: adstacks that count for themselves.
+        team: of a task whose iterations are blocks of threads that run side by side.
         sites: the site of each adstack in the heap, for the overflow record.
     """
 
@@ -68,6 +70,7 @@ class RegionEmitter:
         self.gathered: dict[Op, Partial] = {}
         self.own: set[Op] = set()
         self.machines: dict[Value, Machine[str, str]] = {}
+        self.team: TeamCode | None = None
         self.sites: dict[Value, int] = {}
         self._texts: dict[Value, str] = {}
         self._numbers: dict[Value, int] = {}
@@ -152,7 +155,8 @@ class RegionEmitter:
 
     def op(self, op: Op) -> None:
         """Emit an op: its emitter is registered with `handles`."""
-        HANDLERS[op.opdef](self, op)
+        if self.team is None or not self.team.is_part(op):
+            HANDLERS[op.opdef](self, op)
 
     def combine(self, kind: str, dtype: DType, a: str, b: str) -> str:
         """Two values combined as an atomic of that kind combines them, by the row of its name."""

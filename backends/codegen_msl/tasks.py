@@ -17,6 +17,7 @@ from adstack.analysis.manager import Analyses
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.sites import Site
 from adstack.backends.shared.ways import alone
+from adstack.backends.shared.workgroups import team_in
 from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Op, Program, Task
 
@@ -29,6 +30,8 @@ from .region import RegionEmitter
 from .rows import Rows
 from .spelling import memory_type, symbol
 from .struct import member_names, struct_of
+from .teams import NUMBER as NUMBER_OF_TEAM
+from .teams import PARAMETERS, ROOM, STEP, TeamCode
 from .writer import Writer
 
 __all__ = ["Emitted", "emit_program"]
@@ -53,12 +56,14 @@ class Emitted:
         names: of the kernel functions, one per task.
         context: where tasks find their arguments.
         sites: what may be reported, by number.
+        widths: of tasks whose iterations are blocks of threads that run side by side, how many threads a block has.
     """
 
     text: str
     names: list[str]
     context: Context
     sites: list[Site] = field(default_factory=list)
+    widths: dict[int, int] = field(default_factory=dict)
 
 
 def emit_program(program: Program, *, debug: bool = False, analyses: Analyses | None = None) -> Emitted:
@@ -80,7 +85,11 @@ def emit_program(program: Program, *, debug: bool = False, analyses: Analyses | 
         emitter = _TaskEmitter(program, out, library, number, 2 * section + parallel, analyses, debug=debug)
         lines = emitter.lines()
         parameters = _PARAMETERS + emitter.more
-        kernels.append("\n".join([f"kernel void {name}({parameters}) {{", *lines, "}"]))
+        head = f"kernel void {name}({parameters}) {{"
+        if emitter.team is not None:
+            out.widths[number] = width = emitter.team.threads
+            head = f"[[max_total_threads_per_threadgroup({width})]] {head}"
+        kernels.append("\n".join([head, *lines, "}"]))
         out.names.append(name)
         section += parallel
     body = "\n\n".join([struct_of(program, out.context), *library.texts, *kernels])
@@ -107,6 +116,7 @@ class _TaskEmitter:
         self.analyses = analyses
         self.w = Writer()
         self.e = RegionEmitter(self.w, library)
+        self.team = team_in(self.task, ROOM, debug=debug)
 
     def lines(self) -> list[str]:
         """The body of the function."""
@@ -122,6 +132,8 @@ class _TaskEmitter:
     @property
     def more(self) -> str:
         """Parameters of the function besides those that all have, once its lines are there."""
+        if self.team is not None:
+            return _TOGETHER + _GROUPED + PARAMETERS
         if not self.e.gathered:
             return ""
         return _TOGETHER if self.e.frame.leaves else _TOGETHER + _GROUPED
@@ -176,6 +188,8 @@ class _TaskEmitter:
             e.op(op)
         box = _Box(e, loop)
         total, first, step = box.total(), "thread", "threads"
+        if self.team is not None:
+            e.team, first, step = TeamCode(w, self.team), NUMBER_OF_TEAM, STEP
         if frame.rows is not None:  # threads without rows in the heap do nothing
             step = frame.rows.threads
             total = w.typed("ulong", f"thread < {step} ? {total} : 0ul", "total")
@@ -183,7 +197,7 @@ class _TaskEmitter:
         if ordered:
             total, step = w.typed("ulong", f"thread == 0 ? {total} : 0ul", "total"), "1"
         gathered = () if self.debug or ordered else gather(e, loop.regions[0], self.analyses)
-        e.own = set(alone(loop.regions[0], "own", self.analyses))
+        e.own = set() if self.team else set(alone(loop.regions[0], "own", self.analyses))
         with w.block(f"for (ulong position = {first}; position < {total}; position += {step})"):
             frame.iteration, frame.indices = "position", tuple(loop.regions[0].args)
             if frame.counter:

@@ -15,7 +15,7 @@ from adstack.backends.codegen_llvm import waves, workgroups
 from adstack.backends.codegen_llvm.devices import CALLOC, Device
 from adstack.backends.codegen_llvm.function.teams import ThreadBlocks
 from adstack.backends.codegen_llvm.function.values import FunctionWriter
-from adstack.backends.codegen_llvm.text.writer import Writer, type_text
+from adstack.backends.codegen_llvm.text.writer import type_text
 from adstack.backends.shared.workgroups import Room, team_in
 from adstack.ir.structure import Task
 from adstack.ir.types import DType, f32

@@ -22,6 +22,7 @@ def build(driver: Driver, heap: Heap, program: Program, options: Options, emitte
     layouts = Layouts(program, context.heaps, heap, options.ad_stack_heap_limit)
     block = driver.allocate(-(-max(context.size, 8) // 8) * 8)
     extents = [Extent.of(task) for task in program.tasks]
-    executable = Executable(program, emitted.text, context, emitted.sites, pipelines, extents, block, layouts)
+    parts = (program, emitted.text, context, emitted.sites, pipelines, extents, block, layouts)
+    executable = Executable(*parts, widths=emitted.widths)
     finished(executable, driver, options.random_seed, debug=options.debug)
     return executable

@@ -84,6 +84,7 @@ struct Lane { void* volatile stack; ulong* memory; volatile uint state, line, di
 static Lane all[MOST];
 static volatile uint seen[WIDTH], now;
 static volatile ulong active, function_at, launch_at, first, threads, size;
+static volatile uint number, groups;
 static void* volatile host;
 static void (*volatile body)(uint);
 
@@ -169,7 +170,7 @@ static uint run(void (*function)(device L&, uint, uint), device L& launch, uint 
 }
 template <typename T, T... I> struct Numbers {};
 template <typename F, typename L, uint... I> static void call_with(uint k, Numbers<uint, I...>) {
-    const uint told[] = {k % WIDTH, WIDTH, k / WIDTH, uint(size + WIDTH - 1) / WIDTH};
+    const uint told[] = {k % WIDTH, WIDTH, k / WIDTH, uint(size + WIDTH - 1) / WIDTH, k, number, groups};
     ((F)function_at)(*(device L*)launch_at, first + k, threads, told[I]...);
 }
 template <typename L, typename... N> static void call(uint k) {
@@ -182,7 +183,8 @@ static uint run(void (*function)(device L&, uint, uint, uint, N...), device L& l
     if (most > count) most = count;
     for (uint k = 0; k < most; ++k) all[k].memory = (ulong*)malloc(8 * (BELOW + STACK));
     uint line = 0;
-    for (first = 0; first < count && !line; first = first + most) {
+    number = 0, groups = count ? (count + most - 1) / most : 0;
+    for (first = 0; first < count && !line; first = first + most, number = number + 1) {
         size = count - first < most ? count - first : most;
         line = group(size);
     }

@@ -70,16 +70,14 @@ typedef atomic<int> atomic_int; typedef atomic<uint> atomic_uint; typedef atomic
 typedef atomic<ulong> atomic_ulong;
 static_assert(sizeof(atomic_uint) == 4, "atomics are as large as their elements");
 template <typename T> inline T atomic_load_explicit(device atomic<T>* at, memory_order) { return at->value; }
-template <typename T> inline T set(device atomic<T>* at, T value) {
-    const T old = at->value;
-    at->value = value;
-    return old;
-}
-#define UPDATE(name, kinds, text) inline kinds name(device atomic<kinds>* at, kinds value, memory_order) { \\
-    const kinds old = at->value; return set<kinds>(at, text); }
+#define UPDATE(name, kinds, text) UPDATE_IN(device, name, kinds, text) UPDATE_IN(threadgroup, name, kinds, text)
+#define UPDATE_IN(space, name, kinds, text) inline kinds name(space atomic<kinds>* at, kinds value, memory_order) { \\
+    const kinds old = at->value; at->value = text; return old; }
 UPDATE(atomic_fetch_add_explicit, int, int(uint(old) + uint(value)))
 UPDATE(atomic_fetch_add_explicit, uint, old + value)
 UPDATE(atomic_fetch_add_explicit, float, old + value)
+UPDATE(atomic_fetch_sub_explicit, int, int(uint(old) - uint(value)))
+UPDATE(atomic_fetch_sub_explicit, uint, old - value)
 UPDATE(atomic_fetch_and_explicit, int, old & value)
 UPDATE(atomic_fetch_and_explicit, uint, old & value)
 UPDATE(atomic_fetch_or_explicit, int, old | value)
@@ -94,7 +92,10 @@ UPDATE(atomic_exchange_explicit, int, value)
 UPDATE(atomic_exchange_explicit, uint, value)
 UPDATE(atomic_exchange_explicit, float, value)
 #undef UPDATE
-inline void atomic_max_explicit(device atomic_ulong* at, ulong value, memory_order) { set(at, max(at->value, value)); }
+#undef UPDATE_IN
+inline void atomic_max_explicit(device atomic_ulong* at, ulong value, memory_order) {
+    at->value = max(at->value, value);
+}
 static uint exchanges = 0;
 inline bool atomic_compare_exchange_weak_explicit(device atomic_uint* at, uint* seen, uint value, memory_order,
                                                   memory_order) {

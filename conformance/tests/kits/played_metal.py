@@ -62,12 +62,10 @@ class _Library:
 class _Pipeline:
     def __init__(self, text: str, name: str) -> None:
         self.library = host_library(text, [name], keep=False)
-        self.shared = 128 * text.partition(f"kernel void {name}(")[2].partition("kernel void ")[0].count(
-            "threadgroup bool"
-        )
-        self.run = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, *2 * [ctypes.c_uint32])(
-            self.library[grid_name(name)]
-        )
+        kind = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, *2 * [ctypes.c_uint32])
+        self.run = kind(self.library[grid_name(name)])
+        own = text.partition(f"kernel void {name}(")[2].partition("\n}\n")[0]
+        self.shared = own.count("\n    threadgroup ")
 
     def staticThreadgroupMemoryLength(self) -> int:
         return self.shared
@@ -101,7 +99,8 @@ class Command:
         self.used.append(buffer)
 
     def dispatchThreads_threadsPerThreadgroup_(self, grid: tuple[int, ...], group: tuple[int, ...]) -> None:
-        assert 1 <= group[0] <= (self.pipeline.maxTotalThreadsPerThreadgroup() if self.pipeline.shared else 64)
+        assert 1 <= group[0] <= (1024 if self.pipeline.shared else 64)
+        self.queue.groups.append(group[0])
         assert self.words in self.used
         run, address = self.pipeline.run, self.words.gpuAddress() + self.offset
         self.steps.append(lambda: _whole(run(address, grid[0], group[0])))
@@ -134,12 +133,17 @@ def _whole(line: int) -> None:
 
 
 class Device:
-    """The device, and its queue. `state` is what becomes of commands: 4, completed, or 5, failed."""
+    """The device, and its queue. `state` is what becomes of commands: 4, completed, or 5, failed.
+
+    Attributes:
+        groups: threads of a threadgroup, of all dispatches.
+    """
 
     state = 4
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
+        self.groups: list[int] = []
 
     def name(self) -> str:
         return "a played device"

@@ -393,6 +393,39 @@ class TestOnApplesSystem:
         qd.init(arch=qd.reference)
         assert first == gradients()
 
+    def test_threads_that_add_up_are_in_large_threadgroups(self, monkeypatch):
+        device = played_metal.Device()
+        monkeypatch.setattr(played_metal, "MTLCreateSystemDefaultDevice", lambda: device)
+        qd.init(arch=qd.metal, offline_cache=False)
+        x, y = qd.field(qd.i32, shape=300), qd.field(qd.i32, shape=())
+
+        @qd.kernel
+        def apart():
+            for i in x:
+                x[i] = i
+
+        @qd.kernel
+        def total():
+            for i in x:
+                y[None] += x[i]
+
+        @qd.kernel
+        def blocks():
+            qd.loop_config(block_dim=128)
+            for i in x:
+                t = qd.simt.block.thread_idx()
+                tile = qd.simt.block.SharedArray(128, qd.i32)
+                tile[t] = x[i]
+                qd.simt.block.sync()
+                x[i] = tile[t ^ 1]
+
+        apart()
+        total()
+        blocks()
+        assert y[None] == 299 * 150
+        assert x.to_numpy().tolist() == [i ^ 1 for i in range(300)]
+        assert device.groups == [64, 96, 128]
+
     def test_what_the_device_refuses_is_told(self, monkeypatch):
         driver = native.NativeDriver()
         with pytest.raises(qd.AdstackMemoryError, match="on a played device"):

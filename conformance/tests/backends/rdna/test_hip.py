@@ -143,6 +143,26 @@ def test_threads_that_add_up_are_in_large_workgroups(play):
     assert runtime.groups[:3] == [(1, 10), (1, 256), (2, 256)]
 
 
+def test_blocks_of_threads_are_workgroups(play):
+    runtime = play(Device(multiprocessors=6))
+    qd.init(arch=qd.amdgpu, offline_cache=False)
+    x = qd.field(qd.i32, shape=300)
+
+    @qd.kernel
+    def k():
+        qd.loop_config(block_dim=128)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            tile = qd.simt.block.SharedArray(128, qd.i32)
+            tile[t] = i
+            qd.simt.block.sync()
+            x[i] = tile[t ^ 1]
+
+    k()
+    assert x.to_numpy().tolist() == [i ^ 1 for i in range(300)]
+    assert runtime.groups[-1] == (3, 128)
+
+
 def test_cases_pass(monkeypatch, play):
     play()
     subject = replace(backend_subject("amdgpu"), command=(sys.executable, "-c", PLAYED))
