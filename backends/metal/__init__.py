@@ -7,7 +7,7 @@ toolchain.py    the source compiled: by the host's clang, behind a header that p
 runtime.py      the backend
 
 driver.py is what the backend asks of a device: native.py is one of Apple's, through pyobjc-framework-Metal, and
-emulator.py the host playing one, with shim.py as that header and lanes.py as the threads of a simdgroup.
+emulator.py the host playing one, with shim.py as that header and lanes.py as the threads of a threadgroup.
 executable.py is a compiled program with what its launches use and report.
 
 May import: codegen_msl, backends.shared, adstack.ir, adstack.errors, the runtime's protocol.

@@ -1,6 +1,6 @@
 """The host playing a device of Apple's, to see what kernels and launches mean where there is none.
 
-Threads run one after another, but for those of a simdgroup where they do something together, and none before somebody
+Threads run one after another, but for those of a threadgroup where they do something together, and none before somebody
 waits for them: who looks too early sees what was there before.
 It tells nothing about Apple's compiler, about the device's arithmetic, or about its memory model.
 """

@@ -2,7 +2,7 @@
 
 Address spaces are types of their own: a pointer or a reference without its qualifier is refused by the compiler, as it
 is by Apple's. Threads run one after another, so that atomics are plain; exchanges that may fail for no reason do so
-every fifth time. There is no `double`. What threads of a simdgroup do together is in `lanes`.
+every fifth time. There is no `double`. What threads of a simdgroup and of a threadgroup do together is in `lanes`.
 """
 
 from __future__ import annotations
