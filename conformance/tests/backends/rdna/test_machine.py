@@ -171,13 +171,13 @@ def test_halves_are_mixed_with_floats(run):
 
 REFUSED = {
     "gfx1100": [
-        ((0xD9000000, 0), r"no instruction 0xd9000000 \(DS 64\)"),
+        ((0xD9080000, 0), r"no instruction 0xd9080000 \(DS 66\)"),
         ((0x7E00D100,), "VOP1 104"),
         ((0x7E0202FA, 0xFF013000), "V_MOV_B32 by the threads 0x130"),  # a shift of a wave
         ((0x7E0202FA, 0xFF01FF00), "V_MOV_B32 by the threads 0x1ff"),
     ],
     "gfx942": [
-        ((0xD8800000, 0), r"no instruction 0xd8800000 \(DS 64\)"),
+        ((0xD8840000, 0), r"no instruction 0xd8840000 \(DS 66\)"),
         ((0x7E00D100,), "VOP1 104"),
         ((0x7E0202FA, 0xFF016100), "V_MOV_B32 by the threads 0x161"),  # `xor` of the numbers in a row
         ((0x7E0202FA, 0xFF041100), "V_MOV_B32 by other threads"),  # inactive ones, too
