@@ -81,7 +81,7 @@ class Device(Protocol):
 
     @property
     def together(self) -> Queueing | None:
-        """What queues launches and moves together; None where each is queued by itself, or the device does better anyway."""
+        """What queues launches and moves together; None where each is queued by itself, or the device knows better."""
 
     def about(self, bound: Bound) -> None:
         """What is reported from now on is about the launch `bound`."""
@@ -169,7 +169,7 @@ class Sequenced:
     # ---- what is queued together
 
     def _together(self, queueing: Queueing, *, forward: bool, first: int, end: int) -> Together | None:
-        """What queues the calls from one on to another, or their reverse modes; None if there are too many such spans."""
+        """What queues the calls from one on to another, or their reverse modes; None if there are too many spans."""
         span = forward, first, end
         if span not in self._spans:
             served = [call for call in self._calls[first:end] if call is not None]
