@@ -202,7 +202,6 @@ class AdstackCalls:
         x, y, slow = slowly_falling(qd.f32, 8)
 
         def gradient(n: int) -> list[float]:
-            x.fill(0.5)
             x.grad.fill(0)
             y.grad.fill(1)
             slow(n)
@@ -217,3 +216,14 @@ class AdstackCalls:
         assert qd.stats()["checkpointed"] > before
         assert gradient(20) == few
         assert gradient(3000) == many
+
+    def test_depths_are_those_of_the_numbers_that_the_last_launch_had_whoever_made_it(self) -> None:
+        qd.init(arch=self.arch, ad_stack_heap_limit=4096)
+        x, y, slow = slowly_falling(qd.f32, 8)
+        gradients = []
+        for n in (3000, 20, 3000, 20):
+            x.grad.fill(0)
+            y.grad.fill(1)
+            slow.grad(n)
+            gradients.append(x.grad.to_numpy().tolist())
+        assert gradients[:2] == gradients[2:]
