@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
+from adstack.backends.shared.handlers import Handlers
 from adstack.backends.shared.thread_code import Machine
-from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
@@ -26,7 +26,6 @@ _SHORT: Final = 40
 _FOLDED: Final = frozenset({"u1", "i32", "u32", "i64", "u64"})
 """Types whose values mean the same in the middle of an expression: narrower ones would be widened."""
 _CALL: Final = re.compile(r"\w+(?:<\w+>)?\([^()]*\)")
-Handler = Callable[["RegionEmitter", Op], None]
 
 
 class Partial(Protocol):
@@ -36,17 +35,8 @@ class Partial(Protocol):
         """Take one more value in."""
 
 
-HANDLERS: dict[OpDef, Handler] = {}
-
-
-def handles(row: OpDef) -> Callable[[Handler], Handler]:
-    """Decorator: this function emits the ops of that row."""
-
-    def register(handler: Handler) -> Handler:
-        HANDLERS[row] = handler
-        return handler
-
-    return register
+HANDLERS: Handlers[RegionEmitter] = Handlers()
+handles = HANDLERS.handles
 
 
 class RegionEmitter:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from adstack.backends.shared.handlers import Handlers
 from adstack.backends.shared.thread_code import Machine
-from adstack.ir.opdef import OpDef
 from adstack.ir.ops import TABLE
 from adstack.ir.structure import Op, Place, Region, Value
 from adstack.ir.types import DType, i64
@@ -22,8 +22,6 @@ from .teams import TeamCode
 
 __all__ = ["HANDLERS", "Partial", "RegionEmitter", "handles"]
 
-Handler = Callable[["RegionEmitter", Op], None]
-
 
 class Partial(Protocol):
     """What a thread combines of its own values before an atomic update reaches memory (see `gathering`)."""
@@ -32,17 +30,8 @@ class Partial(Protocol):
         """Take one more value in."""
 
 
-HANDLERS: dict[OpDef, Handler] = {}
-
-
-def handles(row: OpDef) -> Callable[[Handler], Handler]:
-    """Decorator: this function emits the ops of that row."""
-
-    def register(handler: Handler) -> Handler:
-        HANDLERS[row] = handler
-        return handler
-
-    return register
+HANDLERS: Handlers[RegionEmitter] = Handlers()
+handles = HANDLERS.handles
 
 
 class RegionEmitter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from adstack.backends.hostcall import launching
 from adstack.backends.hostcall.entry import Entry
 from adstack.backends.hostcall.run import MOVE
-from adstack.backends.hostcall.sequences import AtOnce
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.errors import InternalError
 from adstack.runtime.protocol.following import Bound, Move
@@ -32,9 +31,11 @@ class Processor:
 
     Attributes:
         entries: makes the entry of a program.
+        together: see `Device.together`: each is done before the next one comes.
     """
 
     entries: Callable[[Executable], Entry]
+    together: ClassVar[None] = None
 
     def entry(self, executable: Executable) -> Entry:
         """A program as machine code launches it."""
@@ -60,10 +61,6 @@ class Processor:
             executable.bound = None
         for threads in {one.options.cpu_max_num_threads for one in executables if one.is_parallel}:
             pool().start(threads)
-
-    def together(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> AtOnce:
-        """See `Device.together`: each is done before the next one comes."""
-        return AtOnce()
 
     def about(self, bound: Bound) -> None:
         """What is reported from now on is about this launch."""

@@ -17,17 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.object_cache import ObjectCache
 
-from .interface.driver import Launch
-
-if TYPE_CHECKING:
-    from .native import NativeDriver
+from .interface.driver import Driver, Launch
 
 __all__ = ["LEAST", "adds_pairs", "float_adds"]
 
@@ -72,12 +69,22 @@ _OPERATIONS: Final = (
 )
 
 
+class Assembling(Driver, Protocol):
+    """A driver that takes PTX: what is tried here is not told by LLVM text."""
+
+    def link(self, ptx: str) -> bytes:
+        """Machine code of a text of PTX."""
+
+    def load_image(self, image: bytes) -> object:
+        """A module of machine code."""
+
+
 def adds_pairs(capability: tuple[int, int]) -> bool:
     """Whether devices of a compute capability add two f32 to neighbours at once (PTX ISA: `red` of vectors)."""
     return capability >= _PAIRS_SINCE
 
 
-def float_adds(driver: NativeDriver, cached: ObjectCache | None) -> Mapping[str, float]:
+def float_adds(driver: Assembling, cached: ObjectCache | None) -> Mapping[str, float]:
     """The float types to which memory adds by itself -> the least magnitude with which it does so to the bit, 0 where
     it always does; what was found is kept on disk.
     """
@@ -94,7 +101,7 @@ def float_adds(driver: NativeDriver, cached: ObjectCache | None) -> Mapping[str,
     return {**ALWAYS, "f32": 0 if everything else LEAST} if large else ALWAYS
 
 
-def _right(driver: NativeDriver, operation: str) -> npt.NDArray[np.bool_]:
+def _right(driver: Assembling, operation: str) -> npt.NDArray[np.bool_]:
     """Which of the additions give what IEEE 754 says, and what was there before."""
     module = driver.load_image(driver.link(_TEXT.replace("OPERATION", operation)))
     memory = driver.allocate(CASES.nbytes)

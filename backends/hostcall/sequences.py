@@ -32,7 +32,7 @@ from .steps import Launch, Mover, Pairs, Part, Steps, memo_of, table
 if TYPE_CHECKING:
     from .tables import Words
 
-__all__ = ["AtOnce", "Device", "Sequenced", "Together"]
+__all__ = ["Device", "Queueing", "Sequenced", "Together"]
 
 _PAIR: Final = 16
 """Bytes of an (address, value) pair."""
@@ -52,14 +52,13 @@ class Together(Protocol):
         """All of it is queued."""
 
 
-class AtOnce:
-    """A `Together` that queues each command by itself, or knows a better way to do so."""
+class Queueing(Protocol):
+    """Makes what queues the commands of a sequence together."""
 
-    def open(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Nothing has waited."""
+    def __call__(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> Together:
+        """What queues the launches of executables, each listed once for each launch, with so many moves of memory;
+        `paced` says that Python's code runs between them.
+        """
 
 
 class Device(Protocol):
@@ -80,10 +79,9 @@ class Device(Protocol):
     def prepare(self, executables: Sequence[Executable]) -> None:
         """Machine code is about to launch these executables."""
 
-    def together(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> Together:
-        """What queues the launches of executables, each listed once for each launch, with so many moves of memory;
-        `paced` says that Python's code runs between them.
-        """
+    @property
+    def together(self) -> Queueing | None:
+        """What queues launches and moves together; None where each is queued by itself, or the device knows better."""
 
     def about(self, bound: Bound) -> None:
         """What is reported from now on is about the launch `bound`."""
@@ -170,17 +168,17 @@ class Sequenced:
 
     # ---- what is queued together
 
-    def _together(self, *, forward: bool, first: int, end: int) -> Together:
-        """What queues the calls from one on to another, or their reverse modes."""
+    def _together(self, queueing: Queueing, *, forward: bool, first: int, end: int) -> Together | None:
+        """What queues the calls from one on to another, or their reverse modes; None if there are too many spans."""
         span = forward, first, end
         if span not in self._spans:
             served = [call for call in self._calls[first:end] if call is not None]
             if len(self._spans) >= _MOST_SPANS:
-                return AtOnce()
+                return None
             moves = sum(len(call.saves) if forward else len(call.beside) + len(call.later) for call in served)
             launches = [call.forward if forward else call.reverse for call in served]
             executables = [launch.executable for launch in launches if launch is not None]
-            self._spans[span] = self._device.together(executables, moves, paced=forward)
+            self._spans[span] = queueing(executables, moves, paced=forward)
         return self._spans[span]
 
     # ---- forward
@@ -197,8 +195,11 @@ class Sequenced:
             "torn": 0,
         }
         self._state[:] = [words[name] for name in SEQUENCE]
-        self._open = self._together(forward=True, first=first, end=self._stop(first))
-        self._open.open()
+        queueing = self._device.together
+        if queueing is not None:
+            self._open = self._together(queueing, forward=True, first=first, end=self._stop(first))
+        if self._open is not None:
+            self._open.open()
         GUARD[FOLLOWED] = ctypes.addressof(self._state)
 
     def _stop(self, first: int) -> int:
@@ -235,8 +236,11 @@ class Sequenced:
         """See `Sequenced.reverse` of the protocol."""
         self._device.prepare(self._launches.reversing)
         end = self._begins[first]
-        together = self._together(forward=False, first=first, end=self._reversed(progress))
-        together.open()
+        queueing, together = self._device.together, None
+        if queueing is not None:
+            together = self._together(queueing, forward=False, first=first, end=self._reversed(progress))
+        if together is not None:
+            together.open()
         try:
             while progress.value < end:
                 limit = self._limited(progress, end)
@@ -244,7 +248,8 @@ class Sequenced:
                     short(self._reversed(progress) - 1, limit)
                     progress.value += 1
         finally:
-            together.close()
+            if together is not None:
+                together.close()
 
     def _limited(self, progress: ctypes.c_int64, end: int) -> HeapLimit | None:
         """Do steps up to one; what the first of them says that has no room."""

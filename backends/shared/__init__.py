@@ -8,7 +8,7 @@ room.py, memory_left.py            whether memory is left for what comes next
 buffers.py, own_size.py, bits.py   memory that the host sees, and of one launch; scalar arguments as words
 immediate*.py, repeating.py        launches of a device whose memory the host sees, and graphs of them
 launch_words.py, extents.py, workgroups.py   what a launch hands over, its iterations, which of them are workgroups
-layouts.py                         where the adstacks of a launch's tasks are in the heap
+layouts.py, handlers.py            where the adstacks of a launch's tasks are in the heap; what emits which operation
 queueing.py, launch_memory.py      launches under way, and memory for what they are handed
 standing.py, leftovers.py          whose depths of adstacks stand; what is given back once the device is idle
 

@@ -137,7 +137,7 @@ class VulkanBackend(Served[Executable]):
                 rewired()  # that number stands elsewhere now
                 if executable.reports:
                     self.common.served[id(executable)] = executable
-            elif executable.number > launcher.number:
+            elif executable.number >= launcher.number:  # Python made the last launch
                 launcher.take(executable.words)
             if executable.settled and not (executable.context.depths and executable.stale):
                 # depths that stand for Python's launch stand for machine code from now on

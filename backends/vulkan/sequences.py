@@ -6,12 +6,12 @@ import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.hostcall.entry import Entry
-from adstack.backends.hostcall.sequences import AtOnce
 from adstack.backends.hostcall.steps import Mover, Pairs, table
 from adstack.errors import InternalError
 from adstack.runtime.protocol.following import Bound, Move
@@ -39,11 +39,13 @@ class Recording:
     Attributes:
         stream, lock: where everything is recorded.
         entries: makes the entry of a program.
+        together: see `Device.together`: everything is recorded in command buffers anyway.
     """
 
     stream: Stream
     lock: DeviceLock
     entries: Callable[[Executable], Entry | None]
+    together: ClassVar[None] = None
 
     def entry(self, executable: Executable) -> Entry | None:
         """See `Device.entry` of `hostcall.sequences`."""
@@ -77,10 +79,6 @@ class Recording:
 
     def prepare(self, executables: Sequence[Executable]) -> None:
         """See `Device.prepare`: nothing, as a launch is recorded with all its words."""
-
-    def together(self, executables: Sequence[Executable], moves: int, *, paced: bool) -> AtOnce:
-        """See `Device.together`: everything is recorded in command buffers anyway."""
-        return AtOnce()
 
     def about(self, bound: Bound) -> None:
         """See `Device.about`: nothing, as the words of the last launch tell what a report is about."""

@@ -39,10 +39,7 @@ def may_access(program: Program, scalars: Sequence[object], shapes: Mapping[str,
     """
     accesses = Accesses()
     for task in program.tasks:
-        walk = IntervalWalk(shapes, accesses)
-        for param, value in zip(task.body.args, scalars, strict=True):
-            walk.know(param, (int(value), int(value)) if isinstance(value, int) else None)
-        walk.region(task.body)
+        IntervalWalk(shapes, accesses).launched(task.body, task.body.args, scalars)
     return accesses
 
 
@@ -69,6 +66,12 @@ class IntervalWalk:
             return
         if dtype.min <= interval[0] and interval[1] <= dtype.max:
             self.known[value] = interval
+
+    def launched(self, body: Region, params: Sequence[Value], scalars: Sequence[object]) -> None:
+        """Follow a region whose parameters have these arguments, of which integers are known."""
+        for param, value in zip(params, scalars, strict=True):
+            self.know(param, (int(value), int(value)) if isinstance(value, int) else None)
+        self.region(body)
 
     def region(self, region: Region) -> None:
         """Note the intervals of what the ops of a region define and the elements that they access, in program order."""

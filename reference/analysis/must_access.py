@@ -32,10 +32,7 @@ def must_access(program: Program, scalars: Sequence[object], shapes: Mapping[str
     """
     accesses = Accesses()
     for task in program.tasks:
-        walk = _MustWalk(shapes, accesses)
-        for param, value in zip(task.body.args, scalars, strict=True):
-            walk.know(param, (value, value) if isinstance(value, int) else None)
-        walk.region(task.body)
+        _MustWalk(shapes, accesses).launched(task.body, task.body.args, scalars)
     return accesses
 
 

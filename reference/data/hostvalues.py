@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -15,15 +15,12 @@ from ..errors import (
     AdstackOutOfBoundsError,
     AdstackRuntimeTypeError,
 )
-from ..ir.arithmetic import cast_number
-from ..ir.types import FLOATS, DType
+from ..ir.types import FLOATS, DType, cast_number
 from ..runtime.memory.buffers import Array
 from ..values.elements import Elements
 
-if TYPE_CHECKING:
-    from .hostarrays import HostArray
-
 __all__ = [
+    "Domain",
     "bulk",
     "countable",
     "element",
@@ -43,7 +40,35 @@ MOST_AXES: Final = 30
 """Axes that an array may have: numpy had at most 32 before its version 2, and two may be those of a matrix."""
 
 
-def position(array: HostArray, key: object) -> tuple[int, ...]:
+class Domain(Protocol):
+    """What is asked of an array here: where its elements are, what they are, and what messages call it.
+
+    Attributes:
+        WHAT: the kind of array, in words.
+        dtype: of the scalars.
+        element_shape: of each element; () of scalars.
+        bounds: (least index, extent) of each axis, None if they have to be asked for.
+    """
+
+    WHAT: str
+    dtype: DType
+    element_shape: tuple[int, ...]
+    bounds: tuple[tuple[int, int], ...] | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the index axes."""
+
+    @property
+    def offset(self) -> tuple[int, ...]:
+        """The least index of each axis."""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+
+
+def position(array: Domain, key: object) -> tuple[int, ...]:
     """The position in memory, counted from 0, that a key of the host means.
 
     Raises:
@@ -75,7 +100,7 @@ def _keys(key: object) -> tuple[Any, ...]:
     return tuple(key) if isinstance(key, (list, Elements)) else (key,)
 
 
-def _index(array: HostArray, index: Any) -> int:
+def _index(array: Domain, index: Any) -> int:
     if isinstance(index, slice):
         raise AdstackIndexError(f"Slicing is not supported on a {array.WHAT}", do="use to_numpy()")
     try:
@@ -86,7 +111,7 @@ def _index(array: HostArray, index: Any) -> int:
         ) from None
 
 
-def outside(array: HostArray, keys: tuple[object, ...]) -> AdstackOutOfBoundsError:
+def outside(array: Domain, keys: tuple[object, ...]) -> AdstackOutOfBoundsError:
     """The error for an access beyond the array's domain."""
     domain = " x ".join(f"[{o}, {o + n})" for o, n in zip(array.offset, array.shape, strict=True))
     domain += "".join(f" x [0, {n})" for n in array.element_shape)
@@ -95,14 +120,14 @@ def outside(array: HostArray, keys: tuple[object, ...]) -> AdstackOutOfBoundsErr
     return AdstackOutOfBoundsError(f"Accessing {array.label} at {keys}: out of its bounds {domain}", do=do)
 
 
-def scalar(array: HostArray, value: object) -> Any:
+def scalar(array: Domain, value: object) -> Any:
     """A number of the host as an element of `array`; in an integer array a float loses its fraction, as in int()."""
     if isinstance(value, int) or array.dtype.is_float:
         return number(value, array.dtype, array.label)
     return number(_whole(array, value), array.dtype, array.label)
 
 
-def _whole(array: HostArray, value: object) -> int | bool:
+def _whole(array: Domain, value: object) -> int | bool:
     """A number for an array of integers, without its fraction; of booleans, whether it is not 0."""
     plain = value if isinstance(value, float) else _plain(value, array.label)
     if array.dtype.is_bool:
@@ -152,7 +177,7 @@ def _plain(value: object, where: str) -> Any:
     raise AdstackRuntimeTypeError(f"{where} takes a number, got {type(value).__name__}: {value!r}")
 
 
-def element(array: HostArray, value: Any) -> Array:
+def element(array: Domain, value: Any) -> Array:
     """A vector, matrix, list or numpy array of the host as an element of `array`; a number stands for all of it.
 
     Returns an array of the shape `array.element_shape`; AdstackArgumentError if the value has another shape.
@@ -170,7 +195,7 @@ def element(array: HostArray, value: Any) -> Array:
     return contents.reshape(array.element_shape)
 
 
-def bulk(array: HostArray, values: Array) -> Array:
+def bulk(array: Domain, values: Array) -> Array:
     """A numpy array of any layout as the whole contents of `array`: the shape must match, and the numbers fit.
 
     Floats lose their fractions in an array of integers, as in int(). A vector may stand in a column, and a column in a
@@ -189,7 +214,7 @@ def bulk(array: HostArray, values: Array) -> Array:
     return values.astype(dtype.numpy)
 
 
-def _shaped(array: HostArray, values: Array) -> Array:
+def _shaped(array: Domain, values: Array) -> Array:
     wanted = array.shape + array.element_shape
     if values.shape == wanted:
         return values

@@ -10,7 +10,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..runtime.memory.copying import Uncopied
 from ..values.matrices.struct import Struct, StructType, members_of
 from ..values.matrices.types import MatrixType
-from .fields import Field
+from .fields import Field, make_field
 
 __all__ = ["StructField"]
 
@@ -37,7 +37,7 @@ class StructField(Uncopied):
     COPY_WHAT = Field.COPY_WHAT
     COPY_DO = Field.COPY_DO
 
-    def __init__(self, type_: StructType, shape: object = None, name: str = "", **options: object) -> None:
+    def __init__(self, type_: StructType, shape: object = None, name: str = "", **options: Any) -> None:
         self.type = type_
         self.name = name
         self.field_dict: dict[str, Member] = {
@@ -175,16 +175,13 @@ class StructField(Uncopied):
         return f"<adstack struct field: {', '.join(self.keys)}>"
 
 
-def _member(to: Member, shape: object, name: str, options: dict[str, object]) -> Field | StructField:
-    from .factories import field
-
+def _member(to: Member, shape: object, name: str, options: dict[str, Any]) -> Field | StructField:
     if isinstance(to, StructType):
         return StructField(to, shape, name, **options)
-    scalar = to.dtype if isinstance(to, MatrixType) else to
+    scalar, element = (to.dtype, to.shape) if isinstance(to, MatrixType) else (to, ())
     if not _differentiable(scalar):
         options = {k: v for k, v in options.items() if k not in ("needs_grad", "needs_dual")}
-    member: Field | StructField = field(to, shape, name=name, **options)
-    return member
+    return make_field(scalar, shape, element, name=name, **options)
 
 
 def _differentiable(dtype: object) -> bool:

@@ -7,7 +7,6 @@ Each function takes the result type first. The sign and payload of a NaN are not
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import fma as exact
-from .types import Array, DType, f16, f64, u1, u64
+from .types import Array, DType, f16, f64
 
 Meaning = Callable[..., Array]
 
@@ -170,63 +169,9 @@ def count_leading_zeros(to: DType, a: Array) -> Array:
     return np.asarray((np.uint64(width) - length).astype(to.numpy))
 
 
-def float_to_integer(to: DType, a: Array) -> Array:
-    """Truncated, saturated to the range of `to`; 0 for NaN."""
-    wide = np.trunc(a.astype(np.float64))
-    low, high = float(to.min), float(to.max + 1)
-    inside = (wide >= low) & (wide < high)
-    safe = np.where(inside, wide, 0.0)
-    truncated = safe.astype(np.uint64).astype(to.numpy) if to is u64 else safe.astype(np.int64).astype(to.numpy)
-    clipped = np.where(wide >= high, to.numpy.type(to.max), np.where(wide < low, to.numpy.type(to.min), truncated))
-    return np.where(np.isnan(a), to.numpy.type(0), clipped)
-
-
-def cast(to: DType, a: Array) -> Array:
-    """Conversion between any two scalar types: floats round to nearest even, integers wrap, u1 is `a != 0`."""
-    if to is u1:
-        return np.asarray(a != 0)
-    if a.dtype.kind == "f" and to.kind in "iu":
-        return float_to_integer(to, a)
-    return a.astype(to.numpy)
-
-
 def bitcast(to: DType, a: Array) -> Array:
     """The same bits read as another type of the same width."""
     return np.asarray(a.view(to.numpy))
-
-
-def cast_number(value: Any, to: DType) -> Any:
-    """A Python or numpy number converted to `to` as `cast` does it, as a Python bool, int or float."""
-    if isinstance(value, (bool, np.bool_)):
-        value = int(value)
-    if isinstance(value, (int, np.integer)):
-        return _cast_int(int(value), to)
-    with np.errstate(all="ignore"):
-        return cast(to, np.asarray(value, np.float64)).item()
-
-
-def _cast_int(value: int, to: DType) -> Any:
-    if to is u1:
-        return value != 0
-    if to.is_float:
-        return _round_int(value, to)
-    wrapped = value & ((1 << to.bits) - 1)
-    return wrapped - (1 << to.bits) if to.is_signed and wrapped > to.max else wrapped
-
-
-def _round_int(value: int, to: DType) -> float:
-    """An integer of any size rounded once to a float type."""
-    try:
-        if to is f64:
-            return float(value)
-        # 48 leading bits and a sticky one: a double, exactly, so that the rounding below is the only one
-        drop = max(abs(value).bit_length() - 48, 0)
-        lead = (abs(value) >> drop) << 1 | (abs(value) & ((1 << drop) - 1) != 0)
-        wide = math.copysign(math.ldexp(lead, drop - 1), value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    with np.errstate(over="ignore"):
-        return float(to.numpy.type(wide))
 
 
 def representable(value: float, to: DType) -> bool:

@@ -13,7 +13,7 @@ from .functions import by_library
 from .opdef import OpDef, Trap, ulp
 from .pulls import Change, Pulls, Saved, through
 from .table import row
-from .types import Array
+from .types import Array, cast
 
 NOTHING: Final[Pulls] = ()
 """No change passes through the operation."""
@@ -217,7 +217,7 @@ CAST = row(
     "cast",
     "S -> $to",
     {"S": "any"},
-    meaning=m.cast,
+    meaning=cast,
     attrs=("to",),
     doc="conversion; to integers truncates, saturates, NaN is 0",
     pulls=through(("", _same)),

@@ -1,7 +1,8 @@
-"""Types of IR values: twelve scalars, and handles to memory that lives inside one thread."""
+"""Types of IR values: twelve scalars, with their conversions, and handles to memory that lives inside one thread."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -21,9 +22,12 @@ __all__ = [
     "StackType",
     "Type",
     "by_name",
+    "cast",
+    "cast_number",
     "f16",
     "f32",
     "f64",
+    "float_to_integer",
     "from_numpy",
     "i8",
     "i16",
@@ -69,8 +73,6 @@ class DType:
 
     def __call__(self, value: object) -> Any:
         """`i64(3)` on the host: the number rounded, wrapped or saturated as `cast` does it."""
-        from .arithmetic import cast_number
-
         return cast_number(value, self)
 
     @property
@@ -155,6 +157,60 @@ def promote(a: DType, b: DType) -> DType:
     if a.bits != b.bits:
         return a if a.bits > b.bits else b
     return a if a.kind == "u" else b
+
+
+def float_to_integer(to: DType, a: Array) -> Array:
+    """Truncated, saturated to the range of `to`; 0 for NaN."""
+    wide = np.trunc(a.astype(np.float64))
+    low, high = float(to.min), float(to.max + 1)
+    inside = (wide >= low) & (wide < high)
+    safe = np.where(inside, wide, 0.0)
+    truncated = safe.astype(np.uint64).astype(to.numpy) if to is u64 else safe.astype(np.int64).astype(to.numpy)
+    clipped = np.where(wide >= high, to.numpy.type(to.max), np.where(wide < low, to.numpy.type(to.min), truncated))
+    return np.where(np.isnan(a), to.numpy.type(0), clipped)
+
+
+def cast(to: DType, a: Array) -> Array:
+    """Conversion between any two scalar types: floats round to nearest even, integers wrap, u1 is `a != 0`."""
+    if to is u1:
+        return np.asarray(a != 0)
+    if a.dtype.kind == "f" and to.kind in "iu":
+        return float_to_integer(to, a)
+    return a.astype(to.numpy)
+
+
+def cast_number(value: Any, to: DType) -> Any:
+    """A Python or numpy number converted to `to` as `cast` does it, as a Python bool, int or float."""
+    if isinstance(value, (bool, np.bool_)):
+        value = int(value)
+    if isinstance(value, (int, np.integer)):
+        return _cast_int(int(value), to)
+    with np.errstate(all="ignore"):
+        return cast(to, np.asarray(value, np.float64)).item()
+
+
+def _cast_int(value: int, to: DType) -> Any:
+    if to is u1:
+        return value != 0
+    if to.is_float:
+        return _round_int(value, to)
+    wrapped = value & ((1 << to.bits) - 1)
+    return wrapped - (1 << to.bits) if to.is_signed and wrapped > to.max else wrapped
+
+
+def _round_int(value: int, to: DType) -> float:
+    """An integer of any size rounded once to a float type."""
+    try:
+        if to is f64:
+            return float(value)
+        # 48 leading bits and a sticky one: a double, exactly, so that the rounding below is the only one
+        drop = max(abs(value).bit_length() - 48, 0)
+        lead = (abs(value) >> drop) << 1 | (abs(value) & ((1 << drop) - 1) != 0)
+        wide = math.copysign(math.ldexp(lead, drop - 1), value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    with np.errstate(over="ignore"):
+        return float(to.numpy.type(wide))
 
 
 @dataclass(frozen=True)

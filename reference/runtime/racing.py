@@ -63,9 +63,7 @@ class Racing:
 
     def _error(self, scalars: Scalars, shapes: Mapping[str, tuple[int, ...]]) -> AdstackDataAccessError | None:
         walk = _Numbers(shapes, Accesses())
-        for param, value in zip(self._kernel.params, scalars, strict=True):
-            walk.know(param, (value, value) if isinstance(value, int) else None)
-        walk.region(self._kernel.body)
+        walk.launched(self._kernel.body, self._kernel.params, scalars)
         return self._races.error(walk.number)
 
 

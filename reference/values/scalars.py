@@ -22,7 +22,7 @@ from ..ir import arithmetic
 from ..ir import scalar_ops as ops
 from ..ir.opdef import OpDef
 from ..ir.ops import TABLE
-from ..ir.types import ALL, DType, by_name, f64, i32, i64, u1, u32, u64, unsigned
+from ..ir.types import ALL, DType, by_name, cast_number, f64, i32, i64, u1, u32, u64, unsigned
 from ..ir.ufuncs import UFUNCS
 from ..runtime.state import active, current
 from .elements import describe
@@ -216,11 +216,11 @@ def resolve(dtype: object, default_fp: DType, default_ip: DType) -> DType:
 def host_cast(value: Number, to: TypeLike) -> Number:
     """`cast` on the host; int and float do not round to a width there."""
     if isinstance(to, DType):
-        return arithmetic.cast_number(plain(value), to)
+        return cast_number(plain(value), to)
     if to is uint:
-        return arithmetic.cast_number(plain(value), default_unsigned())
+        return cast_number(plain(value), default_unsigned())
     if to is int and isinstance(value, float):
-        return arithmetic.cast_number(value, i64)
+        return cast_number(value, i64)
     return to(value)
 
 
@@ -235,7 +235,7 @@ def _bit_source(value: Number, to: object) -> DType:
 
 def _host_bitcast(value: Number, to: TypeLike) -> Number:
     source = _bit_source(value, to)
-    bits = np.asarray(arithmetic.cast_number(value, source), source.numpy)
+    bits = np.asarray(cast_number(value, source), source.numpy)
     return arithmetic.bitcast(to, bits).item()
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adstack.ir import arithmetic, types
+from adstack.ir import types
 from adstack.ir.scalar_ops import CAST
 from adstack.ir.types import Array, DType, f32, i32, u1, u8
 
@@ -30,7 +30,7 @@ def changes() -> Iterator[Change]:
     for change, wrong_cast in _casts().items():
         yield "cast", change, _cast(wrong_cast)
     for change, wrong_number in _host_casts().items():
-        yield "cast on the host", change, _everywhere(arithmetic.cast_number, wrong_number)
+        yield "cast on the host", change, _everywhere(types.cast_number, wrong_number)
 
 
 def _everywhere(function: Function, wrong: Function) -> Callable[[], None]:
@@ -91,7 +91,7 @@ def _only(
     where: Callable[[DType, Array], bool], wrong: Callable[[DType, Array], Array]
 ) -> Callable[[DType, Array], Array]:
     """The cast, but `wrong` for the types that `where` names."""
-    right = arithmetic.cast
+    right = types.cast
 
     def cast(to: DType, a: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -105,7 +105,7 @@ def _float_to_integer(to: DType, a: Array) -> bool:
 
 
 def _casts() -> dict[str, Callable[[DType, Array], Array]]:
-    right = arithmetic.cast
+    right = types.cast
     integers = _float_to_integer
     return {
         "rounds to integers": _only(integers, lambda to, a: right(to, np.rint(a))),
@@ -145,7 +145,7 @@ def _toward_zero(a: Array) -> Array:
 
 
 def _host_casts() -> dict[str, Callable[[HostNumber, DType], HostNumber]]:
-    right = arithmetic.cast_number
+    right = types.cast_number
 
     def saturated(value: HostNumber, to: DType) -> HostNumber:
         return min(max(value, to.min), to.max) if isinstance(value, int) and to.kind in "iu" else right(value, to)

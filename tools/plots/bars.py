@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-__all__ = ["COLOURS", "INK", "WIDTH", "Axes", "Ratio", "bars", "inked", "saved"]
+__all__ = ["COLOURS", "INK", "NAMES", "WIDTH", "Axes", "Ratio", "bars", "inked", "saved"]
 
 Axes: TypeAlias = Any
 """Axes of matplotlib, which is imported only where something is drawn."""
@@ -15,7 +15,8 @@ Axes: TypeAlias = Any
 INK: Final = {"light": "#1d2126", "dark": "#e4e6ea"}
 COLOURS: Final = ("#3478c6", "#d9822b", "#4fa36b", "#a45fc0")
 """The colours of peers, which are seen as well on white as on black."""
-_NAMES: Final = {"quadrants": "Quadrants", "taichi": "Taichi", "jax": "JAX", "warp": "Warp"}
+NAMES: Final = {"quadrants": "Quadrants", "taichi": "Taichi", "jax": "JAX", "warp": "Warp"}
+"""What peers are called where people read it."""
 _BAR: Final = 0.8
 WIDTH: Final = 5.4
 """Inches: readable when a phone shows it half as large."""
@@ -55,7 +56,7 @@ def bars(path: Path, ratios: Sequence[Ratio], titles: Mapping[str, str]) -> list
             height = _BAR / len(peers)
             places = [rows.index(row) + (number - (len(peers) - 1) / 2) * height for row in mine]
             drawn = axes.barh(
-                places, list(mine.values()), height, left=0, color=COLOURS[number], label=_NAMES.get(peer, peer)
+                places, list(mine.values()), height, left=0, color=COLOURS[number], label=NAMES.get(peer, peer)
             )
             axes.bar_label(drawn, labels=[f"{value:.3g}" for value in mine.values()], padding=3, fontsize=8, color=ink)
         axes.set_yticks(range(len(rows)), [titles.get(row, row) for row in rows])

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Final
 
-from ..plots.bars import Ratio, bars
+from ..plots.bars import NAMES, Ratio, bars
 from .figures import CALLS, PROGRAMS, WORKS, by_hand, ratios
 from .history import SHOWN, machines, series
 from .pages import ROOT
@@ -71,7 +71,7 @@ def _means(rows: list[Ratio]) -> str:
     """How adstack compares on the whole, in words."""
     peers = dict.fromkeys(one.peer for one in rows)
     means = {peer: geometric_mean([one.times for one in rows if one.peer == peer]) for peer in peers}
-    speeds = ", ".join(f"{mean:.3g} times as fast as {peer}" for peer, mean in means.items())
+    speeds = ", ".join(f"{mean:.3g} times as fast as {NAMES.get(peer, peer)}" for peer, mean in means.items())
     return f"By the geometric mean of these rows {speeds}."
 
 

@@ -5,12 +5,12 @@ Scalar operations are emitted here; ops with effects, memory or regions by what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from adstack.analysis.strides import Strides
-from adstack.ir.opdef import OpDef
+from adstack.backends.shared.handlers import Handlers
 from adstack.ir.scalar_ops import CONST, DIV
 from adstack.ir.structure import Op, Region, Value
 
@@ -25,19 +25,8 @@ from .values import FunctionWriter
 
 __all__ = ["HANDLERS", "FastPath", "RegionEmitter", "handles"]
 
-Handler = Callable[["RegionEmitter", Op], None]
-
-HANDLERS: dict[OpDef, Handler] = {}
-
-
-def handles(row: OpDef) -> Callable[[Handler], Handler]:
-    """Decorator: this function emits the ops of that row."""
-
-    def register(handler: Handler) -> Handler:
-        HANDLERS[row] = handler
-        return handler
-
-    return register
+HANDLERS: Handlers[RegionEmitter] = Handlers()
+handles = HANDLERS.handles
 
 
 class Reduction(Protocol):

@@ -1,4 +1,4 @@
-"""Adstacks in graphs, on every device that repeats graphs as one: launches are right, or refused."""
+"""Graphs on every device that repeats them as one: they do what calls do; with adstacks they are right, or refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph_kit import MANY, Loops, repeated
+from graph_kit import MANY, Loops, repeated, squaring
+from graph_programs_kit import Program, drawn, outcome
+from specialisation_kit import specialisations
 
 import adstack as qd
 from adstack.errors import AdstackMemoryError, AdstackStaleBoundError
@@ -182,3 +184,67 @@ def test_where_there_is_no_memory_for_its_adstacks_any_more_a_graph_is_launched_
             g.launch()
     assert repeated(g.launch) == 1
     assert loops.x.grad.to_numpy().tobytes() == want
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_bounds_become_a_launch_is_right_or_refused(arch, seed):
+    """Bounds of the host's and the graph's making, by thread, growing and shrinking; other adstacks in between."""
+    draw = np.random.default_rng(seed)
+    loops = Loops(arch, gated=seed % 2 == 1)
+    turns, source, shift = loops.turns, qd.field(qd.i32, MANY), loops.wanted
+    _, _, deeper = squaring(size=60)
+
+    @qd.kernel
+    def set_some():
+        for i in turns:
+            if i < shift[None]:
+                turns[i] = source[i]
+
+    with qd.graph() as g:
+        if seed >= 2:
+            set_some()
+        loops.run()
+        loops.seed()
+        loops.run.grad()
+    right, refused = [], 0
+    for _ in range(30):
+        most = int(draw.integers(1, 12))
+        first, second = draw.integers(0, most, (2, MANY), np.int32) * (draw.random((2, MANY)) < draw.random())
+        cut = int(draw.integers(0, MANY)) if seed >= 2 else 0
+        turns.from_numpy(first.astype(np.int32))
+        source.from_numpy(second.astype(np.int32))
+        shift[None] = cut
+        if draw.random() < 0.2:
+            deeper.grad(int(draw.integers(1, 300)))
+        try:
+            g.launch()
+            right.append((np.where(np.arange(MANY) < cut, second, first), loops.x.grad.to_numpy().tobytes()))
+        except AdstackStaleBoundError:
+            refused += 1
+            if draw.random() < 0.5:
+                g.renew()
+    assert min(len(right), refused) > 2
+    wanted = Loops(qd.reference, gated=seed % 2 == 1)
+    for bounds, gradient in right:
+        assert gradient == wanted.gradient(bounds)
+
+
+def test_any_order_of_graphs_and_launches_gives_what_the_reference_gives(arch):
+    assert outcome(arch, drawn) == outcome(qd.reference, drawn)
+
+
+def test_launches_are_counted(arch):
+    qd.init(arch=arch, offline_cache=False)
+    program = Program()
+    with qd.graph() as g:
+        program.step(5)
+        program.step(6)
+    g.launch()
+    device: Any = state.current().backend
+    before = device.launches
+    (specialisation,) = specialisations(program.step)
+    g.launch()
+    assert device.launches == specialisation.plan.number == before + 2
+    assert list(specialisation.plan.scalars) == [6]
+    program.step(7)
+    assert specialisation.plan.number == before + 3

@@ -13,9 +13,27 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adstack.conformance.fuzz.exact_numbers import round_to
-from adstack.ir.arithmetic import cast_number, representable
+from adstack.ir.arithmetic import representable
 from adstack.ir.ops import ATOMICS, TABLE
-from adstack.ir.types import ALL, FLOATS, INTS, NUMERIC, SIGNED, f16, f32, f64, i8, i16, i32, i64, u1, u8, u32, u64
+from adstack.ir.types import (
+    ALL,
+    FLOATS,
+    INTS,
+    NUMERIC,
+    SIGNED,
+    cast_number,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u1,
+    u8,
+    u32,
+    u64,
+)
 
 of_ints = pytest.mark.parametrize("dtype", INTS, ids=str)
 of_floats = pytest.mark.parametrize("dtype", FLOATS, ids=str)

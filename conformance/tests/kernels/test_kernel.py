@@ -241,26 +241,6 @@ def test_returned_numbers_are_python_numbers() -> None:
     assert [type(x) for x in several(1)[:2]] == [int, float]
 
 
-@qd.data_oriented
-class Machine:
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.unused = 0
-        self.x = qd.field(qd.f32, (2,))
-        self.log = qd.ndarray(qd.f32, (1,))
-
-    @qd.kernel
-    def step(self, v: qd.f32) -> qd.f32:
-        self.x[0] += v * self.n
-        self.log[0] += 1
-        return self.x[0]
-
-    @staticmethod
-    @qd.kernel
-    def plus_one(v: qd.i32) -> qd.i32:
-        return v + 1
-
-
 def test_a_kernel_is_not_called_inside_a_kernel() -> None:
     @qd.kernel
     def outer():

@@ -11,6 +11,7 @@ from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
 import pytest
+from graph_kit import slowly_falling, squaring
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -178,16 +179,7 @@ class AdstackCalls:
 
     def test_an_overflow_is_reported(self) -> None:
         qd.init(arch=self.arch, ad_stack_size=4)
-        x, y = (qd.field(qd.f32, 8, needs_grad=True) for _ in range(2))
-
-        @qd.kernel
-        def power(n: qd.i32):
-            for i in x:
-                v = x[i]
-                for _ in range(n):
-                    v = v * v
-                y[i] = v
-
+        x, y, power = squaring(qd.f32, 8)
         x.fill(1)
         for _ in range(3):
             power(4)
@@ -207,18 +199,9 @@ class AdstackCalls:
 
     def test_where_one_thread_has_no_room_checkpoints_are_used(self) -> None:
         qd.init(arch=self.arch, ad_stack_heap_limit=4096)
-        x, y = (qd.field(qd.f32, 8, needs_grad=True) for _ in range(2))
-
-        @qd.kernel
-        def slow(n: qd.i32):
-            for i in x:
-                v = x[i]
-                for _ in range(n):
-                    v = v - 0.0005 * v * v
-                y[i] = v
+        x, y, slow = slowly_falling(qd.f32, 8)
 
         def gradient(n: int) -> list[float]:
-            x.fill(0.5)
             x.grad.fill(0)
             y.grad.fill(1)
             slow(n)
@@ -233,3 +216,14 @@ class AdstackCalls:
         assert qd.stats()["checkpointed"] > before
         assert gradient(20) == few
         assert gradient(3000) == many
+
+    def test_depths_are_those_of_the_numbers_that_the_last_launch_had_whoever_made_it(self) -> None:
+        qd.init(arch=self.arch, ad_stack_heap_limit=4096)
+        x, y, slow = slowly_falling(qd.f32, 8)
+        gradients = []
+        for n in (3000, 20, 3000, 20):
+            x.grad.fill(0)
+            y.grad.fill(1)
+            slow.grad(n)
+            gradients.append(x.grad.to_numpy().tolist())
+        assert gradients[:2] == gradients[2:]

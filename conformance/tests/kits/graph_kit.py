@@ -19,25 +19,46 @@ def repeated(call: Any) -> int:
     return qd.stats()["graph_launches"] - before
 
 
-def helpers(x: Any, y: Any, turns: Any, wanted: Any) -> tuple[Any, Any]:
-    """Kernels that set the gradients for a reverse pass, and the bounds."""
+def seeding(x: Any, y: Any) -> Any:
+    """A kernel that sets the gradients for a reverse pass from y to x."""
 
     @qd.kernel
     def seed():
         for i in x:
             x.grad[i], y.grad[i] = 0.0, 1.0
 
+    return seed
+
+
+def bounding(turns: Any, wanted: Any) -> Any:
+    """A kernel that sets the bounds of all iterations."""
+
     @qd.kernel
     def bound():
         for i in turns:
             turns[i] = wanted[None]
 
-    return seed, bound
+    return bound
 
 
-def slowly_falling() -> tuple[Any, Any, Any]:
+def squaring(dtype: Any = qd.f32, size: int = MANY) -> tuple[Any, Any, Any]:
+    """Two fields and a kernel between them, which squares each number as often as it is told."""
+    x, y = (qd.field(dtype, size, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def square(n: qd.i32):
+        for i in x:
+            s = x[i]
+            for _ in range(n):
+                s = s * s
+            y[i] = s
+
+    return x, y, square
+
+
+def slowly_falling(dtype: Any = qd.f64, size: int = 2) -> tuple[Any, Any, Any]:
     """Two fields and a kernel between them, with a loop so slow that gradients of thousands of turns are not zero."""
-    x, y = (qd.field(qd.f64, 2, needs_grad=True) for _ in range(2))
+    x, y = (qd.field(dtype, size, needs_grad=True) for _ in range(2))
 
     @qd.kernel
     def run(turns: qd.i32):
@@ -47,7 +68,7 @@ def slowly_falling() -> tuple[Any, Any, Any]:
                 v = v - 0.0005 * v * v
             y[i] = v
 
-    x.from_numpy(np.array([0.75, 0.5]))
+    x.from_numpy(np.linspace(0.75, 0.5, size).astype(x.to_numpy().dtype))
     return x, y, run
 
 
@@ -69,7 +90,7 @@ class Loops:
                 y[i] = s
 
         self.run = gated_loop(x, y, turns) if gated else run
-        self.seed, self.bound = helpers(x, y, turns, self.wanted)
+        self.seed, self.bound = seeding(x, y), bounding(turns, self.wanted)
         x.from_numpy(np.linspace(0.1, 0.9, MANY, dtype=np.float32))
 
     def graph(self, *, bounding: bool = False) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from transforms_kit import kernel_of
 
 import adstack as qd
 from adstack.autodiff.reverse import reverse
@@ -100,6 +101,54 @@ def miscount(program: Program) -> None:
     for op in sums:
         op.attrs["kind"] = "max"
     assert sums
+
+
+def miscounted(compiled: Callable[[Program], Callable[[Buffers], object]]) -> Callable[[], object]:
+    """A launch in which more iterations push than sizers have said; one where they are right has worked.
+
+    Args:
+        compiled: makes a function of buffers that launches a program on the device.
+    """
+    kernel = kernel_of(GATED)
+    memory = {"x": np.linspace(0.1, 0.9, 8), "y": np.zeros(8), "n": np.array([3, 0, 5, 1, 2, 2, 0, 4], np.int32)}
+    before = after_forward(kernel, memory)
+    program = sized_program(kernel, claims=True).program
+    compiled(program)({name: array.copy() for name, array in before.items()})
+    miscount(program)
+    launch = compiled(program)
+    return lambda: launch(before)
+
+
+def uneven(dtype: Any) -> tuple[Any, Any, Any, Any]:
+    """Two fields, trip counts in memory, and a kernel with a loop of so many iterations between the two."""
+    x, y = (qd.field(dtype, shape=6, needs_grad=True, name=name) for name in "xy")
+    n = qd.field(qd.i32, shape=6, name="n")
+    n.from_numpy(np.arange(6, dtype=np.int32))
+    x.from_numpy(np.linspace(0.1, 1, 6).astype(dtype.numpy))
+
+    @qd.kernel
+    def step():
+        for i in x:
+            s = x[i]
+            for _ in range(n[i]):
+                s = qd.sin(s) + 0.5 * s
+            y[i] = s
+
+    return x, y, n, step
+
+
+def uneven_gradients(dtype: Any) -> tuple[list[bytes], list[int]]:
+    """Gradients of `uneven`, whose deepest adstack has 5 slots and then 9; how many of them each site used at last."""
+    x, y, n, step = uneven(dtype)
+    gradients = []
+    for most in (5, 9):
+        n[1] = most
+        x.grad.fill(0)
+        y.grad.fill(1)
+        step()
+        step.grad()
+        gradients.append(x.grad.to_numpy().tobytes())
+    return gradients, [row.used for row in step.grad.adstack_report(use=True).rows]
 
 
 def gated(x: Any, y: Any, turns: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_kit import squaring
 
 import adstack as qd
 from adstack.errors import AdstackMemoryError, AdstackOverflowError
@@ -130,17 +131,7 @@ def test_memory_that_others_write_too_is_looked_at_every_time(arch: Any) -> None
 @pytest.mark.parametrize("arch", ARCHES)
 def test_scalar_arguments_are_part_of_what_is_compared(arch: Any) -> None:
     qd.init(arch=arch, offline_cache=False)
-    x = qd.field(qd.f32, 4, needs_grad=True, name="x")
-    y = qd.field(qd.f32, 4, needs_grad=True, name="y")
-
-    @qd.kernel
-    def k(n: qd.i32):
-        for i in x:
-            v = x[i]
-            for _ in range(n):
-                v = v * v
-            y[i] = v
-
+    x, y, k = squaring(qd.f32, 4)
     x.fill(1)
     for n, hits in ((3, 0), (3, 1), (6, 0), (3, 0)):
         y.grad.fill(1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import toy.runtime
+from sizing_kit import uneven, uneven_gradients
 
 import adstack as qd
 from adstack import inspection
@@ -70,45 +71,15 @@ def test_kernels_work_on_fields_ndarrays_and_arrays_of_the_host() -> None:
     on_both(run)
 
 
-def chain(count: int = 6) -> tuple[Any, Any, Any, Any]:
-    """A kernel whose reverse mode keeps values on adstacks, of depths that memory says."""
-    x, y = (qd.field(qd.f64, shape=count, needs_grad=True, name=name) for name in "xy")
-    n = qd.field(qd.i32, shape=count, name="n")
-    n.from_numpy(np.arange(count, dtype=np.int32))
-    x.from_numpy(np.linspace(0.1, 1, count))
-
-    @qd.kernel
-    def step():
-        for i in x:
-            s = x[i]
-            for _ in range(n[i]):
-                s = qd.sin(s) + 0.5 * s
-            y[i] = s
-
-    return x, y, n, step
-
-
 def test_gradients_and_their_adstacks() -> None:
-    def run() -> Any:
-        x, y, n, step = chain()
-        gradients = []
-        for most in (5, 9):
-            n[1] = most
-            x.grad.fill(0)
-            y.grad.fill(1)
-            step()
-            step.grad()
-            gradients.append(x.grad.to_numpy().tobytes())
-        return gradients, step.grad.adstack_report(use=True).rows, state.current().backend.capabilities.claims
-
-    gradients, rows, _ = on_both(run)
+    gradients, used = on_both(lambda: uneven_gradients(qd.f64))
     assert gradients[0] != gradients[1]
-    assert [row.used for row in rows] == [9] * len(rows) != []
+    assert used == [9] * len(used) != []
 
 
 def test_tapes_and_forward_mode() -> None:
     def run() -> Any:
-        x, y, _, step = chain()
+        x, y, _, step = uneven(qd.f64)
         loss = qd.field(qd.f64, shape=(), needs_grad=True)
 
         @qd.kernel
@@ -126,7 +97,7 @@ def test_tapes_and_forward_mode() -> None:
 
 def test_graphs_launch_their_calls_one_by_one() -> None:
     def run() -> Any:
-        x, y, _, step = chain()
+        x, y, _, step = uneven(qd.f64)
 
         @qd.kernel(graph=True)
         def back():
@@ -148,7 +119,7 @@ def test_graphs_launch_their_calls_one_by_one() -> None:
 
 def test_errors() -> None:
     def run() -> Any:
-        x, _, _, _ = chain()
+        x, _, _, _ = uneven(qd.f64)
 
         @qd.kernel
         def outside(i: qd.i32):

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from adstack.tools.site import build, conf, figures, history, tables
+from adstack.tools.plots.bars import NAMES
+from adstack.tools.site import build, conf, figures, front, history, tables
 from adstack.tools.site.api import api
 from adstack.tools.site.commits import regressions
 from adstack.tools.site.gallery import gallery, pictures
@@ -80,6 +81,14 @@ def test_the_committed_results_have_the_rows_of_the_first_page():
     assert {one.peer for one in figures.ratios("cpu", list(figures.CALLS))} >= {"quadrants", "jax"}
     assert len(figures.ratios("cpu", [figures.PROGRAMS])) > 10
     assert {one.peer for one in figures.by_hand()} >= {"by hand", "quadrants"}
+
+
+def test_the_first_page_calls_peers_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for drawing in ("bars", "lines"):
+        monkeypatch.setattr(front, drawing, lambda *_: None)
+    named = {*re.findall(r"times as fast as (\w+)", front.front(tmp_path))}
+    assert named >= {"JAX", "Quadrants"}
+    assert named.isdisjoint(NAMES)
 
 
 def test_the_history_has_at_least_twenty_commits_on_machines_that_say_what_they_are():

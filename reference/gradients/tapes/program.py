@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakSet, ref
 
 from ...data.placement import PLACED
@@ -23,9 +23,8 @@ from .steps import Key, Reference, Step
 if TYPE_CHECKING:
     from ...launch.arguments import Call
     from ...runtime.state import Runtime
-    from .run import Run
 
-__all__ = ["Program", "Span"]
+__all__ = ["Following", "Program", "Span"]
 
 _MOST_SPANS: Final = 4
 """What so many stretches do is remembered for each call of a program: a tape that is interrupted asks for the same ones
@@ -63,6 +62,13 @@ class Span:
         return span
 
 
+class Following(Protocol):
+    """Calls of a program as a tape followed them."""
+
+    def forget(self) -> None:
+        """The calls are about to be made again: what was kept for these is lost."""
+
+
 class Program:
     """A sequence of calls.
 
@@ -89,7 +95,7 @@ class Program:
                 self._keeping.skip()
             calls.append(call)
             followed.append(None if call is None else step)
-        self.runs: WeakSet[Run] = WeakSet()
+        self.runs: WeakSet[Following] = WeakSet()
         self._whose: Callable[[], object] = _nobody
         self.steps, self.kept = tuple(followed), self._keeping.kept
         served = [(at, step) for at, step in enumerate(followed) if step is not None]

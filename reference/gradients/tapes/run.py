@@ -55,7 +55,7 @@ class Run(Event):
             yield step.kernel(), tuple(next(scalars) if number else reference() for reference, number in args)
 
     def forget(self) -> None:
-        """The calls are about to be made again: what was kept for these is lost."""
+        """See `Following.forget`."""
         self.told = self.calls
 
     def note(self) -> None:

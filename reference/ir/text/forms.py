@@ -6,10 +6,9 @@ Plain: `name %a, %b : types`, where the types of the results may be left out if 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from ...errors import IRError
-from ..arithmetic import cast_number
 from ..location import UNKNOWN, Loc
 from ..opdef import OpDef
 from ..ops import (
@@ -34,11 +33,9 @@ from ..ops import (
 from ..scalar_ops import CONST
 from ..structure import Attributes, Constant, Place, Region, Value
 from ..texts import Format, Part
-from ..types import ArrayType, DType, StackType, Type
+from ..types import ArrayType, DType, StackType, Type, cast_number
 from .lexer import Token
-
-if TYPE_CHECKING:
-    from .parser import Parser
+from .reader import Reader
 
 T = TypeVar("T", bound=Type)
 
@@ -72,7 +69,7 @@ ELEMENT: Final = (ARRAY_LOAD, STACK_GET, STACK_LOAD_TOP, STACK_LOAD_TOP_ADJ)
 """Ops that give an element of their first operand, a handle."""
 
 
-def _types(p: Parser, draft: Draft) -> None:
+def _types(p: Reader, draft: Draft) -> None:
     """`: types`, if given; the attributes that repeat the type are filled in from it."""
     if p.accept(":"):
         draft.types = [p.type()]
@@ -82,26 +79,26 @@ def _types(p: Parser, draft: Draft) -> None:
         draft.attrs["to"] = _only_type(p, draft, DType)
 
 
-def _only_type(p: Parser, draft: Draft, kind: type[T]) -> T:
+def _only_type(p: Reader, draft: Draft, kind: type[T]) -> T:
     types = draft.types or ()
     if len(types) != 1 or not isinstance(types[0], kind):
         p.fail(f"{draft.row.name}: expected : and the type of the result")
     return types[0]
 
 
-def plain(p: Parser, draft: Draft) -> None:
+def plain(p: Reader, draft: Draft) -> None:
     """Operands, then types."""
     draft.operands = p.values()
     _types(p, draft)
 
 
-def _call(p: Parser, draft: Draft) -> None:
+def _call(p: Reader, draft: Draft) -> None:
     draft.attrs["function"] = function = p.function()
     plain(p, draft)
     draft.types = list(function.returns) if draft.types is None else draft.types
 
 
-def _const(p: Parser, draft: Draft) -> None:
+def _const(p: Reader, draft: Draft) -> None:
     token = p.take()
     if token.kind != "number" and token.text not in ("true", "false"):
         p.fail(f"const: expected a number, true or false, got {token}", token)
@@ -109,7 +106,7 @@ def _const(p: Parser, draft: Draft) -> None:
     draft.attrs["value"] = _number(p, token, draft.attrs["to"])
 
 
-def _number(p: Parser, token: Token, to: DType) -> Constant:
+def _number(p: Reader, token: Token, to: DType) -> Constant:
     """The value of a literal in the type `to`: rounded to a float type, in range of an integer type."""
     value = _literal(token.text)
     if isinstance(value, bool) != to.is_bool or (isinstance(value, float) and not to.is_float):
@@ -130,14 +127,14 @@ def _literal(text: str) -> bool | int | float:
         return float.fromhex(text) if "0x" in text else float(text)
 
 
-def _shape(p: Parser, draft: Draft) -> None:
+def _shape(p: Reader, draft: Draft) -> None:
     draft.attrs["place"] = p.place()
     p.expect(",")
     draft.attrs["axis"] = p.integer("an axis")
     _types(p, draft)
 
 
-def _element(p: Parser, draft: Draft) -> Place:
+def _element(p: Reader, draft: Draft) -> Place:
     """`@place[indices], values`."""
     draft.attrs["place"] = place = p.place()
     p.expect("[")
@@ -147,29 +144,29 @@ def _element(p: Parser, draft: Draft) -> Place:
     return place
 
 
-def _load(p: Parser, draft: Draft) -> None:
+def _load(p: Reader, draft: Draft) -> None:
     place = _element(p, draft)
     draft.types = [place.dtype]
     _types(p, draft)
 
 
-def _store(p: Parser, draft: Draft) -> None:
+def _store(p: Reader, draft: Draft) -> None:
     _element(p, draft)
 
 
-def _atomic(p: Parser, draft: Draft) -> None:
+def _atomic(p: Reader, draft: Draft) -> None:
     kind = p.kind("word", "the kind of the atomic").text
     _load(p, draft)
     draft.attrs["kind"] = kind
 
 
-def _alloc(p: Parser, draft: Draft) -> None:
+def _alloc(p: Reader, draft: Draft) -> None:
     plain(p, draft)
     handle = _only_type(p, draft, ArrayType)
     draft.attrs = {"dtype": handle.dtype, "length": handle.length}
 
 
-def _alloca(p: Parser, draft: Draft) -> None:
+def _alloca(p: Reader, draft: Draft) -> None:
     draft.operands = p.values()
     for word in ("around", "inside"):
         sides: list[int] = []
@@ -181,13 +178,13 @@ def _alloca(p: Parser, draft: Draft) -> None:
     draft.attrs["dtype"] = _only_type(p, draft, StackType).dtype
 
 
-def _open(p: Parser, draft: Draft) -> None:
+def _open(p: Reader, draft: Draft) -> None:
     draft.loc = p.loc()
     p.expect("{")
     p.end_of_line()
 
 
-def _if(p: Parser, draft: Draft) -> None:
+def _if(p: Reader, draft: Draft) -> None:
     draft.operands = [p.value()]
     types: list[Type] | None = None
     if p.accept("->"):
@@ -205,7 +202,7 @@ def _if(p: Parser, draft: Draft) -> None:
     draft.types = types if types is not None else [v.type for v in ops[-1].operands] if ops else []
 
 
-def _carry(p: Parser, names: list[str], initial: list[Value]) -> None:
+def _carry(p: Reader, names: list[str], initial: list[Value]) -> None:
     """`(%name = %initial, ...)`."""
 
     def item() -> None:
@@ -217,7 +214,7 @@ def _carry(p: Parser, names: list[str], initial: list[Value]) -> None:
     p.many(item, ")")
 
 
-def _for(p: Parser, draft: Draft) -> None:
+def _for(p: Reader, draft: Draft) -> None:
     names = [p.kind("value", "the name of the index").text]
     p.expect("=")
     draft.operands.append(p.value())
@@ -231,7 +228,7 @@ def _for(p: Parser, draft: Draft) -> None:
     draft.types = types[2:]
 
 
-def _while(p: Parser, draft: Draft) -> None:
+def _while(p: Reader, draft: Draft) -> None:
     names: list[str] = []
     _carry(p, names, draft.operands)
     _open(p, draft)
@@ -247,7 +244,7 @@ def _while(p: Parser, draft: Draft) -> None:
     draft.regions = [condition, p.region(inner, types)]
 
 
-def _parallel_for(p: Parser, draft: Draft) -> None:
+def _parallel_for(p: Reader, draft: Draft) -> None:
     names: list[str] = []
 
     def axis() -> None:
@@ -264,7 +261,7 @@ def _parallel_for(p: Parser, draft: Draft) -> None:
     draft.regions = [p.region(names, [v.type for v in draft.operands[::2]])]
 
 
-def _assert(p: Parser, draft: Draft) -> None:
+def _assert(p: Reader, draft: Draft) -> None:
     draft.operands = [p.value()]
     p.expect(",")
     draft.attrs["message"] = p.string("the message in quotes")
@@ -272,7 +269,7 @@ def _assert(p: Parser, draft: Draft) -> None:
         draft.operands += p.values()
 
 
-def _print(p: Parser, draft: Draft) -> None:
+def _print(p: Reader, draft: Draft) -> None:
     parts: list[Part] = []
     while p.token.kind in ("string", "value"):
         if p.token.kind == "string":
@@ -285,7 +282,7 @@ def _print(p: Parser, draft: Draft) -> None:
     draft.attrs["parts"] = tuple(parts)
 
 
-FORMS: Final[dict[OpDef, Callable[[Parser, Draft], None]]] = {
+FORMS: Final[dict[OpDef, Callable[[Reader, Draft], None]]] = {
     CALL: _call,
     CONST: _const,
     SHAPE: _shape,

@@ -11,8 +11,8 @@ from ..functions import builtin
 from ..ops import FOR, TABLE
 from ..structure import Function, Kernel, Op, Place, Program, Region, Task, Value
 from ..types import DType, Type
-from .cursor import Cursor
 from .forms import FORMS, Draft, plain
+from .reader import Reader
 
 __all__ = ["parse_ir"]
 
@@ -22,15 +22,8 @@ def parse_ir(text: str, file: str = "<ir>") -> Kernel | Program:
     return Parser(text, file).root()
 
 
-class Parser(Cursor):
-    """A recursive descent over the tokens; `env` maps the `visible` names to values, inner regions' last."""
-
-    def __init__(self, text: str, file: str) -> None:
-        super().__init__(text, file)
-        self.env: dict[str, Value] = {}
-        self.visible: list[str] = []
-        self.places: dict[str, Place] = {}
-        self.functions: dict[str, Function] = {}
+class Parser(Reader):
+    """A recursive descent over the tokens."""
 
     def root(self) -> Kernel | Program:
         """The kernel or program that the text is, after the functions that it defines. IRError says where it is
@@ -100,7 +93,7 @@ class Parser(Cursor):
 
     def _body(self, args: list[Value]) -> Region:
         region = Region(args)
-        self._ops(region)
+        self.ops(region)
         return region
 
     def _params(self) -> list[Value]:
@@ -149,61 +142,10 @@ class Parser(Cursor):
     def _extent(self) -> int | None:
         return None if self.accept("?") else self.integer("an extent, or ? for one known at launch")
 
-    # ---- values
-
-    def define(self, text: str, type_: Type) -> Value:
-        """A new value under its name; a number is no name."""
-        if text in self.env:
-            self.fail(f"{text} is defined twice", self.source.tokens[self.at - 1])
-        self.visible.append(text)
-        self.env[text] = value = Value(type_, "" if text[1:].isdigit() else text[1:])
-        return value
-
-    def value(self) -> Value:
-        """The value that a name stands for."""
-        token = self.kind("value", "a value (like %x)")
-        if token.text not in self.env:
-            self.fail(f"{token.text} is not defined here", token)
-        return self.env[token.text]
-
-    def values(self) -> list[Value]:
-        """Values with commas between, none at all included."""
-        operands = []
-        if self.token.kind == "value":
-            operands.append(self.value())
-            while self.accept(","):
-                operands.append(self.value())
-        return operands
-
-    def place(self) -> Place:
-        """The declared place that a symbol stands for."""
-        token = self.token
-        name = self.symbol("a place")
-        if name not in self.places:
-            self.fail(f"@{name} is not declared: expected a line 'place @{name} : ...' at the top", token)
-        return self.places[name]
-
-    def function(self) -> Function:
-        """The function that a symbol stands for: one defined above, or the library's."""
-        token = self.token
-        name = self.symbol("a function")
-        function = self.functions.get(name) or builtin(name)
-        if function is None:
-            self.fail(f"@{name} is no function: expected one of the library's, or of those defined above", token)
-        return function
-
     # ---- ops and regions
 
-    def region(self, names: list[str], types: list[Type]) -> Region:
-        """What stands after an opening brace, with these arguments; reads the closing brace."""
-        outer = len(self.visible)
-        region = Region([self.define(name, t) for name, t in zip(names, types, strict=True)])
-        self._ops(region)
-        while len(self.visible) > outer:
-            del self.env[self.visible.pop()]
-        return region
-
-    def _ops(self, region: Region) -> None:
+    def ops(self, region: Region) -> None:
+        """See `Reader.ops`."""
         while not self.accept("}"):
             region.ops.append(self._op())
             if self.token.kind == "newline":

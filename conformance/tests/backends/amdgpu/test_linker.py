@@ -13,7 +13,7 @@ from interpreter_kit import parallel, read
 from adstack.backends.amdgpu.linker import MACHINE, linked
 from adstack.backends.amdgpu.threads import ARENA
 from adstack.backends.amdgpu.toolchain import PROCESSORS, code_object
-from adstack.backends.shared.elf import ALLOCATED, EXECUTABLE, WRITABLE, Object
+from adstack.backends.shared.elf import ALLOCATED, EXECUTABLE, WRITABLE, Object, Relocation
 from adstack.errors import InternalError
 
 SINES = parallel(
@@ -172,7 +172,7 @@ def test_what_is_not_there_is_an_error_with_its_name():
 
 def test_a_relocation_that_is_not_known_is_an_error(monkeypatch):
     image, source = object_of(VARIABLES), Object(object_of(VARIABLES))
-    changed = [(number, relocation._replace(kind=3)) for number, relocation in source.relocations()]
+    changed = [(number, Relocation(one.offset, 3, one.symbol, one.addend)) for number, one in source.relocations()]
     monkeypatch.setattr(Object, "relocations", lambda self: iter(changed))
     with pytest.raises(InternalError, match="a relocation of kind 3"):
         linked(image)

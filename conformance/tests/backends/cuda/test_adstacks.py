@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda_kit import compiled
-from sizing_kit import GATED, after_forward, gated_gradient, miscount, sized_program
-from transforms_kit import kernel_of
+from sizing_kit import gated_gradient, miscounted
 
 import adstack as qd
 from adstack.errors import AdstackOverflowError
@@ -66,11 +65,6 @@ def test_a_loop_of_which_the_host_knows_the_extent_has_no_more_lanes_than_iterat
 
 
 def test_more_iterations_than_were_counted_overflow_and_stay_inside_the_heap() -> None:
-    kernel = kernel_of(GATED)
-    memory = {"x": np.linspace(0.1, 0.9, 8), "y": np.zeros(8), "n": np.array([3, 0, 5, 1, 2, 2, 0, 4], np.int32)}
-    before = after_forward(kernel, memory)
-    program = sized_program(kernel, claims=True).program
-    compiled(program)({name: array.copy() for name, array in before.items()})
-    miscount(program)
+    launch = miscounted(compiled)
     with pytest.raises(AdstackOverflowError, match="more iterations than were counted"):
-        compiled(program)(before)
+        launch()

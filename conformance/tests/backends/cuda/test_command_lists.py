@@ -29,9 +29,11 @@ class Graphs:
 
 @pytest.fixture(autouse=True)
 def graphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Graphs]:
-    seen, launch, tell, start = Graphs(), EmulatedGraph.launch, EmulatedGraph.tell, Emulator._start
+    seen, launch, tell = Graphs(), EmulatedGraph.launch, EmulatedGraph.tell
 
     def launched(graph: EmulatedGraph) -> None:
+        if seen.fails:
+            raise DriverError("cuGraphLaunch", OUT_OF_MEMORY, "refused")
         seen.launched.append(len(graph.handles))
         launch(graph)
 
@@ -39,16 +41,12 @@ def graphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Graphs]:
         seen.told += 1
         tell(graph, number, address)
 
-    def started(emulator: Emulator, graph: int, stream: int | None) -> int:
-        return OUT_OF_MEMORY if seen.fails else start(emulator, graph, stream)
-
     def check(_: Emulator, code: int) -> None:
         if code:
             raise DriverError("cuGraphLaunch", code, "refused")
 
     monkeypatch.setattr(EmulatedGraph, "launch", launched)
     monkeypatch.setattr(EmulatedGraph, "tell", told)
-    monkeypatch.setattr(Emulator, "_start", started)
     monkeypatch.setattr(Emulator, "check", check)
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
     qd.init(arch=qd.cuda, offline_cache=False)

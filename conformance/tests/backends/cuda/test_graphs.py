@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import numpy as np
 import pytest
-from graph_kit import MANY, Loops, repeated
+from graph_kit import MANY, Loops, repeated, squaring
 
 import adstack as qd
 from adstack.backends.cuda.interface.driver import Launch
@@ -31,62 +30,13 @@ def test_the_first_launch_is_kept_and_repeated_as_one():
     assert [repeated(g.launch) for _ in range(3)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_whatever_bounds_become_a_launch_is_right_or_refused(seed):
-    """Bounds of the host's and the graph's making, thread by thread, growing and shrinking between launches."""
-    draw = np.random.default_rng(seed)
-    loops = Loops(qd.cuda, gated=seed % 2 == 1)
-    turns, source, shift = loops.turns, qd.field(qd.i32, MANY), loops.wanted
-
-    @qd.kernel
-    def set_some():
-        for i in turns:
-            if i < shift[None]:
-                turns[i] = source[i]
-
-    with qd.graph() as g:
-        if seed >= 2:
-            set_some()
-        loops.run()
-        loops.seed()
-        loops.run.grad()
-    ended = {"right": 0, "refused": 0}
-    for _ in range(30):
-        most = int(draw.integers(1, 12))
-        first, second = draw.integers(0, most, (2, MANY), np.int32) * (draw.random((2, MANY)) < draw.random())
-        cut = int(draw.integers(0, MANY)) if seed >= 2 else 0
-        turns.from_numpy(first.astype(np.int32))
-        source.from_numpy(second.astype(np.int32))
-        shift[None] = cut
-        try:
-            g.launch()
-            gradient = loops.x.grad.to_numpy().tobytes()
-        except AdstackStaleBoundError:
-            ended["refused"] += 1
-            if draw.random() < 0.5:
-                g.renew()
-            continue
-        ended["right"] += 1
-        assert gradient == loops.gradient(np.where(np.arange(MANY) < cut, second, first))
-    assert min(ended.values()) > 2
-
-
 def test_a_graph_finds_its_adstacks_wherever_the_heap_went():
     loops = Loops(qd.cuda)
     loops.turns.fill(4)
     g = loops.graph()
     g.launch()
     want = loops.x.grad.to_numpy().tobytes()
-    z, w = (qd.field(qd.f64, MANY, needs_grad=True) for _ in range(2))
-
-    @qd.kernel
-    def deeper(n: qd.i32):
-        for i in z:
-            s = z[i]
-            for _ in range(n):
-                s = s * s
-            w[i] = s
-
+    _, _, deeper = squaring(qd.f64)
     deeper.grad(500)
     loops.x.grad.fill(7.0)
     assert repeated(g.launch) == 1

@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import played_metal
 import pytest
+from sizing_kit import uneven_gradients
 
 import adstack as qd
 from adstack import inspection
@@ -115,32 +116,6 @@ def test_compiled_text_is_kept_on_disk(monkeypatch, tmp_path):
     host_library(text, ["k"], keep=True)
     monkeypatch.setattr(clang, "_compiled", None)
     assert host_library(text, ["k"], keep=True)["grid_k"]
-
-
-def gradients():
-    """Of a loop whose adstacks are as deep as memory says; how many slots were used."""
-    x, y = (qd.field(qd.f32, shape=6, needs_grad=True) for _ in range(2))
-    n = qd.field(qd.i32, shape=6)
-    n.from_numpy(np.array([0, 3, 1, 5, 2, 4], np.int32))
-    x.from_numpy(np.linspace(0.1, 1, 6, dtype=np.float32))
-
-    @qd.kernel
-    def step():
-        for i in x:
-            s = x[i]
-            for _ in range(n[i]):
-                s = qd.sin(s) + 0.5 * s
-            y[i] = s
-
-    gradients = []
-    for most in (5, 9):
-        n[1] = most
-        x.grad.fill(0)
-        y.grad.fill(1)
-        step()
-        step.grad()
-        gradients.append(x.grad.to_numpy().tobytes())
-    return gradients, [row.used for row in step.grad.adstack_report(use=True).rows]
 
 
 def logged_gradient():
@@ -326,9 +301,9 @@ class TestLaunches:
         assert first == logged_gradient()
 
     def test_gradients_with_adstacks_are_the_references(self):
-        first = gradients()
+        first = uneven_gradients(qd.f32)
         qd.init(arch=qd.reference)
-        assert first == gradients()
+        assert first == uneven_gradients(qd.f32)
 
     def test_results_prints_and_arrays_of_the_host(self, capsys):
         a = np.arange(5, dtype=np.int64)
@@ -389,9 +364,9 @@ class TestOnApplesSystem:
 
     def test_gradients_are_the_references(self):
         qd.init(arch=qd.metal, offline_cache=False)
-        first = gradients()
+        first = uneven_gradients(qd.f32)
         qd.init(arch=qd.reference)
-        assert first == gradients()
+        assert first == uneven_gradients(qd.f32)
 
     def test_threads_that_add_up_are_in_large_threadgroups(self, monkeypatch):
         device = played_metal.Device()

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sizing_kit import GATED, after_forward, gated_gradient, miscount, sized_program
-from transforms_kit import kernel_of
+from sizing_kit import gated_gradient, miscounted
 from vulkan_kit import backend, compiled
 
 import adstack as qd
@@ -92,14 +91,9 @@ def test_a_limit_below_one_row_is_still_an_error():
 
 
 def test_more_iterations_than_were_counted_are_an_error_and_stay_inside_the_heap():
-    kernel = kernel_of(GATED)
-    memory = {"x": np.linspace(0.1, 0.9, 8), "y": np.zeros(8), "n": np.array([3, 0, 5, 1, 2, 2, 0, 4], np.int32)}
-    before = after_forward(kernel, memory)
-    program = sized_program(kernel, claims=True).program
-    compiled(program)({name: array.copy() for name, array in before.items()})
-    miscount(program)
+    launch = miscounted(compiled)
     with pytest.raises(AdstackAssertionError, match="more iterations push than were counted ahead"):
-        compiled(program)(before)
+        launch()
 
 
 def powers(size: int, **options: Any) -> tuple[Any, Any, Any, Any]:

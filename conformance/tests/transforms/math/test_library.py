@@ -114,8 +114,9 @@ def test_functions_that_rise_do_not_fall(name, dtype):
 def correctly_rounded(name, dtype, *args):
     """By mpmath, rounded once."""
     exact = exactly(name, *args)
-    sign, mantissa, exponent, _ = exact._mpf_
-    return rounded((-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent, dtype.numpy)
+    mantissa, exponent = exact.man_exp
+    magnitude = Fraction(int(mantissa)) * Fraction(2) ** exponent
+    return rounded(-magnitude if exact < 0 else magnitude, dtype.numpy)
 
 
 POSITIVE = [*LOGARITHMS, "rsqrt", "pow"]
