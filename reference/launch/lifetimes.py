@@ -32,9 +32,11 @@ class Same:
 
     def __init__(self, value: object) -> None:
         self._hash = id(value)
-        weak = _weak(value)
-        self.is_weak = weak is not None
-        self._refer = weak or _kept(value)
+        self._refer: Callable[[], object]
+        try:
+            self._refer, self.is_weak = ref(value), True
+        except TypeError:  # there can't be one
+            self._refer, self.is_weak = _kept(value), False
 
     @property
     def value(self) -> Any:
@@ -44,21 +46,13 @@ class Same:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Same):
             return False
-        return self is other or ((value := self.value) is not None and other.value is value)
+        return self is other or ((value := self._refer()) is not None and other._refer() is value)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __repr__(self) -> str:
         return repr(self.value)
-
-
-def _weak(value: object) -> Callable[[], object] | None:
-    """A weak reference; None if there can't be one."""
-    try:
-        return ref(value)
-    except TypeError:
-        return None
 
 
 def _kept(value: object) -> Callable[[], object]:
@@ -130,7 +124,7 @@ def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[object]:
     objects = {id(value): value for spec in specs for value in _arguments(spec)}
     for read, was in captured:  # those of an object come after the object itself
         owner, name = read.args[:2]
-        if id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was and _weak(was) is not None:
+        if id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was and Same(was).is_weak:
             objects[id(was)] = was
     return list(objects.values())
 

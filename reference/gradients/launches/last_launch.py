@@ -147,11 +147,8 @@ def _changes(
     """What of that which a reverse mode may read has changed since a launch, which may have been made in parts."""
     changed = _Changed(call)
     borrowed: list[Buffer] = []
-    shapes = {name: buffer.shape for name, buffer in call.arrays.items()} | ({} if piece is None else piece.shapes)
-    buffers = {**mode.specialisation.plan.buffers, **call.arrays}
-    beside = {alias: buffers[name].shape for alias, name in mode.beside.items()}
     try:
-        for name, boxes in _read(records, mode, call, {**shapes, **beside}):
+        for name, boxes in _read(records, mode, call, piece):
             buffer = records.memory(name, call)
             old = None if record is None else record.copies.get(name)
             if old is not None:
@@ -167,24 +164,30 @@ def _changes(
 
 
 def _read(
-    records: Records, mode: Differentiated, call: Call, shapes: dict[str, tuple[int, ...]]
-) -> Iterator[tuple[str, Sequence[Box]]]:
-    """The memory that a reverse mode may read: (name of the place, boxes)."""
+    records: Records, mode: Differentiated, call: Call, piece: KeptLaunch | None
+) -> Sequence[tuple[str, Sequence[Box]]]:
+    """The memory that a reverse mode may read, unless nothing has written it: (name of the place, boxes)."""
     watched = {*records.fields, *records.arrays}
-    read = mode.plan.compiled.read
-    unwatched = [name for name in read - watched if _is_input(mode, name)]
+    unwatched = mode.inputs - watched
     if unwatched:
         raise InternalError(
             f"{mode.specialisation.kernel.name}.grad() reads {', '.join(unwatched)}, which nobody watches"
         )
-    if not records.are_untouched(call):
-        reach = mode.plan.compiled.reach(mode.scalars(call), shapes).read
-        yield from ((name, reach[name]) for name in watched & reach.keys())
+    if records.are_untouched(call):
+        return ()
+    reach = mode.plan.compiled.reach(mode.scalars(call), _shapes(mode, call, piece)).read
+    return [(name, reach[name]) for name in watched & reach.keys()]
 
 
-def _is_input(mode: Differentiated, name: str) -> bool:
-    place = mode.specialisation.kernel.places.get(name)
-    return place is not None and place.role == "primal" and place.kind in ("field", "ndarray")
+def _shapes(mode: Differentiated, call: Call, piece: KeptLaunch | None) -> dict[str, tuple[int, ...]]:
+    """The extents of what is passed to a reverse mode, which may be that of one part of a launch."""
+    shapes = {name: buffer.shape for name, buffer in call.arrays.items()} if call.arrays else {}
+    if piece is not None:
+        shapes |= piece.shapes
+    if mode.derived.beside:
+        buffers = {**mode.specialisation.plan.buffers, **call.arrays}
+        shapes |= {alias: buffers[name].shape for alias, name in mode.derived.beside.items()}
+    return shapes
 
 
 def _contents(kept: Kept | Array | Buffer) -> Array:

@@ -294,6 +294,8 @@ class Log:
 
     def mark(self) -> list[Change]:
         """The changes since the last mark, which this becomes."""
+        if not self._needed:
+            return []
         alive = [needed for needed in self._needed.values() if needed.buffer.alive]
         changes = [(needed, needed.changed()) for needed in alive]
         return [Change(needed.label, needed.buffer, *change) for needed, change in changes if change is not None]

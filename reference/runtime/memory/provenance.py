@@ -93,7 +93,7 @@ class History:
     def launch(self, written: Written, name: str) -> None:
         """A launch is about to write the buffer, which it calls `name`."""
         origin = digest(written.origin, name.encode())
-        for box, is_new in written.boxes(name):
+        for box, is_new in written.boxes.get(name, ()):
             self._tiles.put(box, origin if is_new else digest(origin, self.digest((box,))))
 
 
@@ -162,14 +162,11 @@ class Written:
 
     Attributes:
         origin: of what it writes.
+        boxes: name of a place -> (box that it may write, whether what is there afterwards does not depend on what was).
     """
 
     origin: bytes
-    _accessed: _Accessed
-
-    def boxes(self, name: str) -> Sequence[tuple[Box, bool]]:
-        """What it may write of a place: (box, whether what is there afterwards does not depend on what was)."""
-        return self._accessed.written.get(name, ())
+    boxes: Mapping[str, Sequence[tuple[Box, bool]]]
 
 
 class Sources:
@@ -197,7 +194,7 @@ class Sources:
         accessed = self._accessed.get(id(reach))
         if accessed is None:
             accessed = self._access(scalars, arrays, reach)
-        return Written(self._origin(scalars, arrays, accessed), accessed)
+        return Written(self._origin(scalars, arrays, accessed), accessed.written)
 
     def _origin(self, scalars: Scalars, arrays: Mapping[str, Remembered], accessed: _Accessed) -> bytes:
         if self._is_random is None:
@@ -213,8 +210,9 @@ class Sources:
             if buffer.watch is None:
                 parts.append(b"version " + buffer.version.to_bytes(8, "little", signed=True))
                 continue
-            history = buffer.watch.history
-            history.settle(buffer.written)
+            history, unseen = buffer.watch.history, buffer.written
+            if history.unseen != unseen:
+                history.settle(unseen)
             parts.append(history.digest(boxes))
         if arrays:
             parts.append(repr([(name, buffer.shape) for name, buffer in arrays.items()]).encode())
