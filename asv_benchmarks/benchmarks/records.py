@@ -3,6 +3,7 @@
 import numpy as np
 
 from .common import COMPILED, called, opened
+from .dispatch import python_calls
 
 SIZE = 256
 
@@ -42,10 +43,15 @@ class Overwritten:
             there()
             back()
 
-        self.pair, self.square, self.step = pair, square, step
+        def steps_and_gradients():
+            list(map(step, range(16)))
+            list(map(step.grad, reversed(range(16))))
+
+        self.pair, self.square, self.step, self.steps_and_gradients = pair, square, step, steps_and_gradients
         called(pair)
         called(square)
         called(self.time_sixteen_steps, backend)
+        called(steps_and_gradients)
 
     def time_there_and_back(self, backend):
         self.pair()
@@ -55,6 +61,19 @@ class Overwritten:
 
     def time_sixteen_steps(self, backend):
         list(map(self.step, range(16)))
+
+    def track_calls_there_and_back(self, backend):
+        return python_calls(self.pair)
+
+    def track_calls_in_place(self, backend):
+        return python_calls(self.square)
+
+    def track_calls_of_steps_and_gradients(self, backend):
+        return python_calls(self.steps_and_gradients)
+
+    track_calls_there_and_back.unit = "functions"
+    track_calls_in_place.unit = "functions"
+    track_calls_of_steps_and_gradients.unit = "functions"
 
 
 class HostArray:

@@ -100,9 +100,7 @@ class Differentiated:
         """The places of the kernel's fields and ndarrays that it reads, but for gradients."""
         places = self.specialisation.kernel.places
         read = [(name, places[name]) for name in self.plan.compiled.read if name in places]
-        return frozenset(
-            name for name, place in read if place.role == "primal" and place.kind in ("field", "ndarray")
-        )
+        return frozenset(name for name, place in read if place.role == "primal" and place.kind in ("field", "ndarray"))
 
     @cached_property
     def apart(self) -> list[tuple[str, str]]:
