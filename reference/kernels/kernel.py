@@ -27,7 +27,7 @@ from ..runtime.memory.copying import ByName
 from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
-from ..runtime.threads.recording import in_charge
+from ..runtime.threads.recording import RECORDERS, in_charge
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import settle
 from ..values.protocol import current_emitter
@@ -147,7 +147,7 @@ class Kernel(ByName):
         )
 
     def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        recorder = in_charge()
+        recorder = in_charge() if RECORDERS else None
         if recorder is not None and current_emitter() is None:
             return recorder.call(self, args, kwargs)
         if kwargs and self._shortcuts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -71,7 +70,9 @@ class Plan:
             bindings = self.bind(arrays)
             if self.sizing is not None:
                 bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
-            with ordered(self.backend, (*self._fixed, *arrays.values())) if self._orders else nullcontext():
+            if self._orders:
+                returned = self._in_order(scalars, arrays, bindings)
+            else:
                 returned = self.compiled.launch(self.backend, scalars, bindings)
         except BaseException:
             self._forget(arrays)
@@ -85,6 +86,11 @@ class Plan:
                 buffer.touch()
             for name in self._written_arguments:
                 arrays[name].touch()
+
+    def _in_order(self, scalars: Scalars, arrays: Mapping[str, Buffer], bindings: Bindings) -> Scalars:
+        """Run it after what others do in streams of their own with the memory, and before what they do next."""
+        with ordered(self.backend, (*self._fixed, *arrays.values())):
+            return self.compiled.launch(self.backend, scalars, bindings)
 
     def repeated(self, number: int, scalars: Scalars) -> None:
         """A graph has launched it, with such scalar arguments: that was the backend's launch of this `number`."""

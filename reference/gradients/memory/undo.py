@@ -97,7 +97,7 @@ class Rewound:
     @contextmanager
     def winding(self, buffers: Collection[Buffer]) -> Iterator[None]:
         """A context in which these buffers are wound back, and nothing else writes them."""
-        before = [(buffer.version, None if buffer.watch is None else buffer.watch.history.mark()) for buffer in buffers]
+        before = [(buffer.version, None if buffer.watch is None else buffer.watch.history.tiles) for buffer in buffers]
         yield
         for buffer, (version, origins) in zip(buffers, before, strict=True):
             versions = self._versions.setdefault(id(buffer), _Versions(buffer, version, version, origins))

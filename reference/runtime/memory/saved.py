@@ -45,7 +45,11 @@ class Saved:
 
     def meets(self, boxes: Sequence[Box]) -> bool:
         """Whether any of the elements in some boxes were saved."""
-        return any(intersection(box, other) is not None for box, _, _ in self.patches for other in boxes)
+        for box, _, _ in self.patches:
+            for other in boxes:
+                if intersection(box, other) is not None:
+                    return True
+        return False
 
     def save(self, buffer: Block, box: Box, spare: list[Block], history: History, copies: Copies | None) -> None:
         """Save the contents of a box, unless they are saved already, at once or with some other copies."""
