@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...analysis.boxes import Box, include
 from ...analysis.may_access import Accesses
 from ...autodiff.activities.needed import needed
-from ...errors import AdstackDataAccessError, AdstackError
+from ...errors import AdstackError
 from ...runtime.compiled import MOST_REACHES
 from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Buffer
@@ -39,6 +39,7 @@ from ..modes.companions import accompanied
 from ..modes.state import Way
 from .kept import KeptLaunch, kept_launches, kept_way
 from .record import Record
+from .refusals import too_large, unkept
 from .taped import MOST, TapedLaunches
 
 if TYPE_CHECKING:
@@ -104,9 +105,8 @@ class Records:
             for place in specialisation.kernel.places.values()
             if place.dtype.is_float and place.role == "primal"
         }
-        records = Records(
-            specialisation, needed(specialisation.kernel, real), runtime
-        )  # more of them may get a gradient later
+        # more of them may get a gradient later
+        records = Records(specialisation, needed(specialisation.kernel, real), runtime)
         if specialisation.plan.number:
             records.begin_late()
         return records
@@ -217,7 +217,7 @@ class Records:
             piece.spare = before.copies
         wanted = sum(piece.wanted(call) for piece in self._pending)
         if wanted > LEDGER.most and not self._runtime.options.ad_snapshot:
-            self._pending, record.error = (), self._too_large(wanted)
+            self._pending, record.error = (), too_large(self._specialisation, wanted)
         try:
             if not self._pending:
                 result = self._specialisation.run(call)
@@ -227,7 +227,7 @@ class Records:
             if all(piece.complete for piece in self._pending):
                 record.kept = self._pending
             else:
-                record.error = self._too_large(wanted)
+                record.error = too_large(self._specialisation, wanted)
         finally:
             self._pending = ()
         return result
@@ -287,9 +287,7 @@ class Records:
         self._unnoted.clear()
         self._last = self._forgotten = launches
         for buffer in self.fields.values():
-            buffer.watched().change(
-                buffer, self._last
-            )  # the watch keeps no old elements for launches that are not known
+            buffer.watched().change(buffer, self._last)  # it keeps no old elements for launches that are not known
         if self.takes_arguments and not self._notes:
             self._notes = True  # later launches have to be told from those
             invalidate()
@@ -333,7 +331,7 @@ class Records:
         """Keep the record of a launch that is over, as the last one with these arguments, in place of an earlier."""
         record.number = self._last = self._specialisation.plan.backend.launches
         if self._way is not None and not record.kept and record.error is None:
-            record.error = self._unkept()
+            record.error = unkept(self._specialisation)
         lent = call.lent if call.loans else ()
         for name, buffer in self._places(call).items():
             if name in lent:
@@ -350,7 +348,7 @@ class Records:
             del self._records[next(iter(self._records))]
 
     def _places(self, call: Call) -> Mapping[str, Buffer]:
-        """The memory that the reverse pass of a call may read, by place."""
+        """The memory that the reverse pass of a call may read."""
         return {**self.fields, **{name: call.arrays[name] for name in self.arrays}} if self.arrays else self.fields
 
     def memory(self, name: str, call: Call) -> Buffer:
@@ -373,7 +371,7 @@ class Records:
             return Record(key, self._specialisation.plan.backend.launches)  # memory is as if the launch had just been
         is_unclear = self.takes_arguments or self._is_taped
         if self._tape is not None and is_unclear and (self.keeps or not self._memory.are(self._tape, call)):
-            raise self._unkept()
+            raise unkept(self._specialisation)
         return None
 
     @property
@@ -388,24 +386,6 @@ class Records:
         if self.takes_arguments:
             return 0 if self._forgot else self._unnoted.get(id(buffer))
         return self.last() or None
-
-    def _too_large(self, wanted: int) -> AdstackDataAccessError:
-        title = self._specialisation.kernel.name
-        return AdstackDataAccessError(
-            f"{title}.grad() needs values that the launch has overwritten: {wanted} bytes, and at most {LEDGER.most} "
-            "are kept without being asked for",
-            loc=self._specialisation.kernel.loc,
-            do="use init(ad_snapshot=True), record the launch with qd.ad.Tape, or write to another field",
-        )
-
-    def _unkept(self) -> AdstackDataAccessError:
-        title = self._specialisation.kernel.name
-        return AdstackDataAccessError(
-            f"{title}.grad() needs values that its last launch has overwritten, or others since, which were not kept",
-            loc=self._specialisation.kernel.loc,
-            do=f"launch {title} on its own before {title}.grad(): once there are gradients, and outside of qd.ad.Tape, "
-            "FwdMode and qd.graph()",
-        )
 
 
 def records_of(specialisation: Specialisation) -> Records | None:
