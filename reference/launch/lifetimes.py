@@ -25,28 +25,29 @@ class Same:
     """An object as a key: equal to itself only, and to nothing once it is gone. What has no weak references is kept.
 
     Attributes:
+        refer: gives the object; None if it is gone.
         is_weak: whether the object is not kept.
     """
 
-    __slots__ = ("_hash", "_refer", "is_weak")
+    __slots__ = ("_hash", "is_weak", "refer")
 
     def __init__(self, value: object) -> None:
         self._hash = id(value)
-        self._refer: Callable[[], object]
+        self.refer: Callable[[], Any]
         try:
-            self._refer, self.is_weak = ref(value), True
+            self.refer, self.is_weak = ref(value), True
         except TypeError:  # there can't be one
-            self._refer, self.is_weak = _kept(value), False
+            self.refer, self.is_weak = _kept(value), False
 
     @property
     def value(self) -> Any:
         """The object; None if it is gone."""
-        return self._refer()
+        return self.refer()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Same):
             return False
-        return self is other or ((value := self._refer()) is not None and other._refer() is value)
+        return self is other or ((value := self.refer()) is not None and other.refer() is value)
 
     def __hash__(self) -> int:
         return self._hash

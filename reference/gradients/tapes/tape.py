@@ -80,7 +80,6 @@ class Tape(Scoped):
         self._recorder: Entry[Any] | None = None
         self._observer: Entry[Any] | None = None
         self._capture: Capture | None = None
-        self._is_used = False
         self._clear()
 
     def _clear(self) -> None:
@@ -114,9 +113,8 @@ class Tape(Scoped):
 
     def _begin(self) -> None:
         """Record the calls of this thread, from a moment on at which no other thread is inside a launch."""
-        if self._is_used:
+        if self._log.holder is not None:  # it has been entered before
             self._clear()
-        self._is_used = True
         self._cleared = Cleared(self.clear_gradients)
         if self.clear_gradients:
             clear_all("grad")
