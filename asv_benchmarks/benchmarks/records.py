@@ -3,6 +3,7 @@
 import numpy as np
 
 from .common import COMPILED, called, opened
+from .dispatch import python_calls
 
 SIZE = 256
 
@@ -55,6 +56,50 @@ class Overwritten:
 
     def time_sixteen_steps(self, backend):
         list(map(self.step, range(16)))
+
+    def track_calls_there_and_back(self, backend):
+        return python_calls(self.pair)
+
+    def track_calls_in_place(self, backend):
+        return python_calls(self.square)
+
+    def track_calls_of_sixteen_steps(self, backend):
+        return python_calls(lambda: self.time_sixteen_steps(backend))
+
+    track_calls_there_and_back.unit = "functions"
+    track_calls_in_place.unit = "functions"
+    track_calls_of_sixteen_steps.unit = "functions"
+
+
+class History:
+    """Sixteen steps of a history, and then their gradients, the last first, without a tape."""
+
+    params = (COMPILED,)
+    param_names = ("backend",)
+
+    def setup(self, backend):
+        qd = opened(backend)
+        steps = qd.field(qd.f32, shape=(17, 16), needs_grad=True)
+
+        @qd.kernel
+        def step(t: qd.i32):
+            for i in range(16):
+                steps[t + 1, i] = qd.sin(steps[t, i])
+
+        def both():
+            list(map(step, range(16)))
+            list(map(step.grad, reversed(range(16))))
+
+        self.both = both
+        called(both)
+
+    def time_both(self, backend):
+        self.both()
+
+    def track_python_calls(self, backend):
+        return python_calls(self.both)
+
+    track_python_calls.unit = "functions"
 
 
 class HostArray:

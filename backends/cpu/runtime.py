@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.backends.shared.own_size import own_size
 from adstack.backends.shared.sites import Site, record_words
+from adstack.backends.shared.standing import BY_PYTHON
 from adstack.errors import BackendUnavailableError
 from adstack.ir.ops import PARALLEL_FOR
 from adstack.ir.structure import Program
@@ -133,7 +135,7 @@ class CpuBackend(Served[Executable]):
         """See `Backend.launch`."""
         if executable.is_parallel:
             pool().start(executable.options.cpu_max_num_threads)  # a forked process has no threads yet
-        return launching.alone(lambda: self._launch(executable, scalars, bindings))
+        return launching.alone(partial(self._launch, executable, scalars, bindings))
 
     def _launch(self, executable: Executable, scalars: Sequence[float], bindings: Bindings) -> Sequence[float]:
         slots = executable.cells
@@ -151,15 +153,16 @@ class CpuBackend(Served[Executable]):
             executable.checked = True
         self._launches.value += 1
         slots[executable.launch_slot] = self._launches.value
-        slots[executable.sized_slot] = executable.settled and bindings.sized
-        executable.settled = False
+        standing = executable.standing
+        slots[executable.sized_slot] = standing.value == BY_PYTHON and bindings.sized
+        standing.value = 0
         try:
             stopped = launching.run(executable.entry, executable.address)
             if stopped:
                 executable.go_on(stopped)
         finally:
             slots[executable.sized_slot] = 0  # calls that machine code serves don't know
-        executable.settled = True
+        standing.value = BY_PYTHON
         executable.report()
         self._graphs.note(executable, bindings)
         return [executable.own[name][0].item() for name in executable.program.results]

@@ -99,10 +99,12 @@ class Sequenced:
         self._calls, self._device = calls, device
         self._keep: list[object] = []
         served = [(k, call) for k, call in enumerate(calls) if call is not None]
+        self._gaps = [*(k for k, call in enumerate(calls) if call is None), len(calls)]
         self._launches = _Launches([call for _, call in served], device)
         self._noted = {k: self._launches.pairs(call.reverse or call.forward) for k, call in served}
         self._rows = table([{} if call is None else self._call(k, call) for k, call in enumerate(calls)], CALL)
         self._steps, self._begins = self._reversing()
+        self._behind = [-begin for begin in self._begins]  # ascending
         self._restores, self._offsets = self._restoring()
         self._state = (ctypes.c_int64 * len(SEQUENCE))()
         self._spans: dict[tuple[bool, int, int], Together] = {}
@@ -204,8 +206,7 @@ class Sequenced:
 
     def _stop(self, first: int) -> int:
         """Behind the last of the calls from one on that are served without another between them."""
-        stops = (at for at in range(first, len(self._calls)) if self._calls[at] is None)
-        return next(stops, len(self._calls))
+        return self._gaps[bisect_left(self._gaps, first)]
 
     def end(self) -> tuple[int, bool]:
         """Serve no more of them: up to which one they came, and whether that one did not come to its end."""
@@ -254,20 +255,20 @@ class Sequenced:
     def _limited(self, progress: ctypes.c_int64, end: int) -> HeapLimit | None:
         """Do steps up to one; what the first of them says that has no room."""
         try:
-            launching.alone(lambda: self._steps.run(progress, end))
+            launching.alone(partial(self._steps.run, progress, end))
         except HeapLimit as limit:
             return limit
         return None
 
     def _reversed(self, progress: ctypes.c_int64) -> int:
         """The first one of the calls that have been reversed."""
-        return bisect_left(self._begins, -progress.value, key=_negative)
+        return bisect_left(self._behind, -progress.value)
 
     def restore(self, progress: ctypes.c_int64, end: int) -> None:
         """See `Sequenced.restore` of the protocol."""
         position = ctypes.c_int64(self._offsets[min(self._reversed(progress), end)])
         if position.value < self._offsets[end]:
-            launching.alone(lambda: self._restores.run(position, self._offsets[end]))
+            launching.alone(partial(self._restores.run, position, self._offsets[end]))
 
 
 class _Launches:
@@ -343,10 +344,6 @@ class _Launches:
     def exchange(self, number: int) -> Pairs:
         """What is written down when memory is exchanged, in a step near a number: depths may be others from then on."""
         return np.array([(ctypes.addressof(self._latest), number + 1)], np.int64)
-
-
-def _negative(number: int) -> int:
-    return -number
 
 
 def _float(words: Pairs, k: int, dtype: DType) -> float:

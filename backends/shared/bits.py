@@ -27,5 +27,7 @@ def raw_bits(value: bool | int | float, dtype: DType) -> int:
 
 def signed_bits(value: bool | int | float, dtype: DType) -> int:
     """The bits of a scalar argument `value`, of the type `dtype`, as `raw_bits` gives them, as a signed integer."""
+    if type(value) is int and dtype.kind == "i" and -1 <= value >> dtype.bits - 1 <= 0:
+        return value
     bits = raw_bits(value, dtype)
     return bits - (1 << 64) if bits >> 63 else bits

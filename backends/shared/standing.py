@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
+from typing import Final
 
-__all__ = ["Repeatable", "Standing"]
+__all__ = ["BY_PYTHON", "Repeatable", "Standing"]
+
+BY_PYTHON: Final = 1
+"""The word of a program whose last launch came from Python, and to its end."""
 
 
 @dataclass(kw_only=True)
@@ -13,7 +17,8 @@ class Standing:
     """A compiled program with depths of adstacks.
 
     Attributes:
-        standing: the word that says whose depths stand: 1 for Python's last launch, else see `hostcall.record`.
+        standing: the word that says whose depths stand: `BY_PYTHON` for those of Python's last launch, else see
+            `hostcall.record`.
     """
 
     standing: ctypes.c_int64 = field(default_factory=ctypes.c_int64)
@@ -21,11 +26,11 @@ class Standing:
     @property
     def settled(self) -> bool:
         """Whether the last launch from Python has come to its end, so that the depths stand that it computed."""
-        return self.standing.value == 1
+        return self.standing.value == BY_PYTHON
 
     @settled.setter
     def settled(self, done: bool) -> None:
-        self.standing.value = int(done)
+        self.standing.value = BY_PYTHON if done else 0
 
 
 @dataclass(kw_only=True)

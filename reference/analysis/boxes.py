@@ -32,7 +32,12 @@ def include(boxes: list[Box], new: Box) -> None:
 
 def contains(outer: Box, inner: Box) -> bool:
     """Whether every index of one is in the other."""
-    return all(a <= c and d <= b for (a, b), (c, d) in zip(outer, inner, strict=True))
+    for (a, b), (c, d) in zip(outer, inner, strict=True):
+        if c < a or d > b:
+            break
+    else:
+        return True
+    return False
 
 
 def _union(one: Box, other: Box) -> Box | None:
@@ -62,7 +67,7 @@ def intersection(one: Box, other: Box) -> Box | None:
 
 def slices(box: Box) -> tuple[slice, ...]:
     """The box as an index of a numpy array."""
-    return tuple(slice(lo, hi + 1) for lo, hi in box)
+    return tuple([slice(lo, hi + 1) for lo, hi in box])
 
 
 def volume(box: Box) -> int:

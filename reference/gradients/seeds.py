@@ -32,7 +32,7 @@ def real_scalars(spec: Spec | None) -> list[DType | None]:
 
 def is_real(spec: Spec | None) -> bool:
     """Whether there is a real number among what a kernel returns."""
-    return any(dtype is not None for dtype in real_scalars(spec))
+    return spec is not None and any(dtype is not None for dtype in real_scalars(spec))
 
 
 def seeds_of(spec: Spec | None, value: object, kernel: str) -> tuple[float, ...]:

@@ -199,7 +199,7 @@ class Bridge:
                 )
 
     def _prepared(self, args: tuple[object, ...]) -> tuple[Specialisation, Any, Runtime]:
-        with self._kernel.shown():
+        with self._kernel.shown:
             return self._kernel.prepared((*self._bound, *args), {})
 
     @staticmethod

@@ -52,7 +52,7 @@ class Gradient(ByName):
         self.bound = bound
         self._epoch: tuple[int, int] = (0, 0)
         self._kinds: set[tuple[object, ...]] = set()
-        self.drop()
+        self.__call__ = partial(kernel.grad, *bound) if bound else self.serve
 
     def drop(self) -> None:
         """Forget what serves calls."""
@@ -66,8 +66,9 @@ class Gradient(ByName):
         real number. A parameter of that name is passed by position.
         """
         ended = state.ENDED[0]
-        with self.kernel.shown(), RUNTIME_LOCK.lock:
-            self.kernel.check_unended(ended)
+        with self.kernel.shown, RUNTIME_LOCK.lock:
+            if state.ENDED[0] != ended:
+                self.kernel.check_unended(ended)
             self._serve(args, kwargs)
 
     def _serve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
@@ -94,7 +95,7 @@ class Gradient(ByName):
         AdstackDataAccessError if the reverse pass needs what the launch has overwritten.
         """
         ended = state.ENDED[0]
-        with self.kernel.shown(), RUNTIME_LOCK.lock, recording(None):
+        with self.kernel.shown, RUNTIME_LOCK.lock, recording(None):
             self.kernel.check_unended(ended)
             specialisation, call, runtime = self.prepared(args, kwargs)
             differentiated(specialisation, "reverse", runtime).launch(call)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 from weakref import ref
 
@@ -28,7 +27,7 @@ from ..runtime.memory.copying import ByName
 from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
-from ..runtime.threads.recording import in_charge
+from ..runtime.threads.recording import RECORDERS, in_charge
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import settle
 from ..values.protocol import current_emitter
@@ -38,7 +37,7 @@ from .followers import Followers
 from .gradient import Gradient
 from .noted import look_for_gradients, with_tangents
 
-__all__ = ["BoundKernel", "Kernel"]
+__all__ = ["BoundKernel", "Kernel", "Shown"]
 
 MOST: Final = 32
 """How many specialisations are kept that differ in nothing but attributes that were baked in."""
@@ -49,12 +48,30 @@ _FAILURES = (AdstackError, RecursionError, MemoryError, ctypes.ArgumentError)
 """What a call may fail with; ctypes wraps a MemoryError in an error of its own."""
 
 
+class Shown:
+    """A context in which errors of the user's are shown as a kernel shows those of its calls."""
+
+    __slots__ = ("_kernel",)
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, _FAILURES) and not isinstance(error, InternalError):
+            shown = self._kernel.shown_as(error)
+            raise shown from shown.__cause__
+
+
 @with_absent("a kernel")
 class Kernel(ByName):
     """A kernel: compiled when it is first called with arguments of a new kind, launched by each call.
 
     Attributes:
         __call__: what serves a call: `serve`, or a shortcut of the backend which leaves the rest to it.
+        shown: a context in which errors of the user's are shown as `serve` shows them.
     """
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
@@ -66,6 +83,7 @@ class Kernel(ByName):
         self.function = function
         self.signature = Signature(function, around)
         self.graph = graph
+        self.shown = Shown(self)
         self._epoch = 0
         self._parameters: tuple[Parameter, ...] = ()
         self._takes: tuple[Callable[[object, Call], None], ...] = ()
@@ -89,12 +107,13 @@ class Kernel(ByName):
         ended = state.ENDED[0]
         try:
             with RUNTIME_LOCK.lock:
-                self.check_unended(ended)
+                if state.ENDED[0] != ended:
+                    self.check_unended(ended)
                 return self._call(args, kwargs)
         except InternalError:
             raise
         except _FAILURES as error:
-            shown = self._shown(error)
+            shown = self.shown_as(error)
             raise shown from shown.__cause__
 
     def _short_of_stack(self) -> AdstackRuntimeError:
@@ -108,18 +127,7 @@ class Kernel(ByName):
         if state.ENDED[0] != ended:
             state.check_unended(ended, f"{self.signature.name} was called")
 
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Errors of the user's inside are shown as `serve` shows them."""
-        try:
-            yield
-        except InternalError:
-            raise
-        except _FAILURES as error:
-            shown = self._shown(error)
-            raise shown from shown.__cause__
-
-    def _shown(self, error: Exception) -> Exception:
+    def shown_as(self, error: Exception) -> Exception:
         """The error to raise in place of one of `_FAILURES`, with its cause."""
         if isinstance(error, AdstackError):
             # the way through the compiler or the backend says nothing about the user's mistake: the message does
@@ -139,7 +147,7 @@ class Kernel(ByName):
         )
 
     def _call(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        recorder = in_charge()
+        recorder = in_charge() if RECORDERS else None
         if recorder is not None and current_emitter() is None:
             return recorder.call(self, args, kwargs)
         if kwargs and self._shortcuts:
@@ -152,10 +160,10 @@ class Kernel(ByName):
             return as_graph.launch(specialisation, call, runtime)
         result = specialisation.launch(call)
         if not call.loans or not call.lent:  # Python copies what is lent
-            self._shorten(specialisation, self.positional(args, kwargs))
+            self._shorten(specialisation, args, kwargs)
         return result
 
-    def _shorten(self, specialisation: Specialisation, args: tuple[object, ...]) -> None:
+    def _shorten(self, specialisation: Specialisation, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Let machine code serve calls like this one from now on, if it can."""
         if GUARD[ASKING]:
             settle()
@@ -164,7 +172,7 @@ class Kernel(ByName):
             self._followers.uninstall()
         if len(self._shortcuts) == MOST_SHORTCUTS or specialisation.needs_python:
             return
-        described = self.described(args)
+        described = self.described(self.positional(args, kwargs))
         if described is None:
             return
         kind = specialisation, *map(type, described)
@@ -346,7 +354,7 @@ class BoundKernel(functools.partial[Any]):
     @property
     def grad(self) -> Gradient:
         """The kernel's reverse mode."""
-        return Gradient(self.kernel, (self.owner,))
+        return Gradient(cast(Kernel, self.func), self.args[:1])
 
     def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """See `Kernel.stages`."""

@@ -25,40 +25,35 @@ class Same:
     """An object as a key: equal to itself only, and to nothing once it is gone. What has no weak references is kept.
 
     Attributes:
+        refer: gives the object; None if it is gone.
         is_weak: whether the object is not kept.
     """
 
-    __slots__ = ("_hash", "_refer", "is_weak")
+    __slots__ = ("_hash", "is_weak", "refer")
 
     def __init__(self, value: object) -> None:
         self._hash = id(value)
-        weak = _weak(value)
-        self.is_weak = weak is not None
-        self._refer = weak or _kept(value)
+        self.refer: Callable[[], Any]
+        try:
+            self.refer, self.is_weak = ref(value), True
+        except TypeError:  # there can't be one
+            self.refer, self.is_weak = _kept(value), False
 
     @property
     def value(self) -> Any:
         """The object; None if it is gone."""
-        return self._refer()
+        return self.refer()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Same):
             return False
-        return self is other or ((value := self.value) is not None and other.value is value)
+        return self is other or ((value := self.refer()) is not None and other.refer() is value)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __repr__(self) -> str:
         return repr(self.value)
-
-
-def _weak(value: object) -> Callable[[], object] | None:
-    """A weak reference; None if there can't be one."""
-    try:
-        return ref(value)
-    except TypeError:
-        return None
 
 
 def _kept(value: object) -> Callable[[], object]:
@@ -130,7 +125,7 @@ def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[object]:
     objects = {id(value): value for spec in specs for value in _arguments(spec)}
     for read, was in captured:  # those of an object come after the object itself
         owner, name = read.args[:2]
-        if id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was and _weak(was) is not None:
+        if id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was and Same(was).is_weak:
             objects[id(was)] = was
     return list(objects.values())
 

@@ -123,13 +123,10 @@ class Specialisation:
         """Whether Python must serve every call: to note launches, or to tell a watch what they write."""
         return (self.records is not None and self.records.notes) or self.plan.is_watched
 
-    def is_current(self) -> bool:
-        """Whether the attributes that the kernel was compiled with are what they were."""
-        return self._still.are_same()
-
     @cached_property
-    def _still(self) -> Attributes:
-        return Attributes(self.captured)
+    def is_current(self) -> Callable[[], bool]:
+        """Says whether the attributes that the kernel was compiled with are what they were."""
+        return Attributes(self.captured).are_same
 
     def shortcut(
         self, arguments: tuple[Argument, ...], otherwise: Callable[..., object]

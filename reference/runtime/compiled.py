@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from ..analysis.may_access import Accesses, may_access
-from ..ir.structure import Op, Program
+from ..errors import SourceSpan
+from ..ir.structure import Program
 from .protocol.backend import Backend, Bindings, Executable, Scalars
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ class Compiled:
     sized: Sized | None = None
     races: RaceCheck | None = None
     _reaches: dict[object, Accesses] = field(default_factory=dict, repr=False, compare=False)
-    _writers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def launch(self, backend: Backend, scalars: Scalars, bindings: Bindings) -> Scalars:
         """Run it; the returned scalars."""
@@ -52,7 +53,7 @@ class Compiled:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
         key: object = None
         if scalars or shapes:
-            key = tuple(s if isinstance(s, int) else None for s in scalars), tuple(shapes.items())
+            key = tuple([s if isinstance(s, int) else None for s in scalars]), tuple(shapes.items())
         accesses = self._reaches.get(key)
         if accesses is None:
             if len(self._reaches) == MOST_REACHES:
@@ -60,16 +61,12 @@ class Compiled:
             accesses = self._reaches[key] = may_access(self.program, scalars, shapes)
         return accesses
 
-    def writer(self, name: str) -> str:
-        """Who writes a place, in words: the program, and the lines that do."""
-        words = self._writers.get(name)
-        if words is None:
-            ops = (op for task in self.program.tasks for op in task.body.walk())
-            lines = {op.loc: None for op in ops if op.opdef.writes and _is_at(op, name)}
-            words = self._writers[name] = f"{self.program.name} ({', '.join(map(str, lines))})"
-        return words
-
-
-def _is_at(op: Op, name: str) -> bool:
-    place = op.attrs.get("place")
-    return place is not None and place.name == name
+    @cached_property
+    def writers(self) -> Mapping[str, str]:
+        """Who writes each place that it writes, in words: the program, and the lines that do."""
+        lines: dict[str, dict[SourceSpan, None]] = {name: {} for name in self.written}
+        for task in self.program.tasks:
+            for op in task.body.walk():
+                if op.opdef.writes and "place" in op.attrs and op.attrs["place"].name in lines:
+                    lines[op.attrs["place"].name][op.loc] = None
+        return {name: f"{self.program.name} ({', '.join(map(str, spans))})" for name, spans in lines.items()}

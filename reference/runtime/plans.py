@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from ..errors import AdstackRuntimeError
@@ -33,6 +33,7 @@ class Plan:
 
     Attributes:
         sizing: whether the depths of its adstacks are known; None if it has none that are computed.
+        last_launch: gives `number`.
     """
 
     def __init__(self, backend: Backend, compiled: Compiled, buffers: Mapping[str, Buffer]) -> None:
@@ -49,9 +50,12 @@ class Plan:
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self._sources = Sources(compiled, self.buffers)
         self.sizing = Sizing.of(compiled)
-        self._number = 0
         self._orders = sharing(backend) is not None
         self._serving = serving(backend)
+        self._number = [0]
+        self.last_launch: Callable[[], int] = partial(self._number.__getitem__, 0)
+        if self._serving is not None:
+            self.last_launch = partial(self._serving.last_launch, compiled.executable)
         self._scalars: Scalars = ()
         for buffer in self._changed:
             buffer.written_by(self)
@@ -66,7 +70,9 @@ class Plan:
             bindings = self.bind(arrays)
             if self.sizing is not None:
                 bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
-            with ordered(self.backend, (*self._fixed, *arrays.values())) if self._orders else nullcontext():
+            if self._orders:
+                returned = self._in_order(scalars, arrays, bindings)
+            else:
                 returned = self.compiled.launch(self.backend, scalars, bindings)
         except BaseException:
             self._forget(arrays)
@@ -74,16 +80,21 @@ class Plan:
         else:
             return returned
         finally:
-            self._number, self._scalars = self.backend.launches, scalars
+            self._number[0], self._scalars = self.backend.launches, scalars
             # a launch that failed may have written some of it
             for buffer in self._changed:
                 buffer.touch()
             for name in self._written_arguments:
                 arrays[name].touch()
 
+    def _in_order(self, scalars: Scalars, arrays: Mapping[str, Buffer], bindings: Bindings) -> Scalars:
+        """Run it after what others do in streams of their own with the memory, and before what they do next."""
+        with ordered(self.backend, (*self._fixed, *arrays.values())):
+            return self.compiled.launch(self.backend, scalars, bindings)
+
     def repeated(self, number: int, scalars: Scalars) -> None:
         """A graph has launched it, with such scalar arguments: that was the backend's launch of this `number`."""
-        self._number, self._scalars = number, scalars
+        self._number[0], self._scalars = number, scalars
 
     def _forget(self, arrays: Mapping[str, Buffer]) -> None:
         """A launch with these array arguments has failed: what it did is not known."""
@@ -95,10 +106,11 @@ class Plan:
 
     def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""
+        written = self._written_memory(arrays)
         if OBSERVERS:
-            for _, buffer in self._written_memory(arrays):
+            for _, buffer in written:
                 tell_others(buffer)
-        watched = [(name, b, b.watch) for name, b in self._written_memory(arrays) if b.watch is not None]
+        watched = [(name, b, b.watch) for name, b in written if b.watch is not None]
         if not watched:
             return
         shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
@@ -107,8 +119,7 @@ class Plan:
         copies = Copies()
         try:
             for name, buffer, watch in watched:
-                boxes = reach.written.get(name, ())
-                watch.before(buffer, self.compiled.writer(name), boxes, (launch, name), copies)
+                watch.before(buffer, self.compiled.writers[name], reach.written.get(name, ()), (launch, name), copies)
         finally:
             copies.queue(self.backend)
 
@@ -121,13 +132,15 @@ class Plan:
     @property
     def is_watched(self) -> bool:
         """Whether a watch has to be told before it writes, or a stream of another library has to be waited for."""
-        return any(buffer.is_strict for buffer in self._changed) or any(buffer.is_ordered for buffer in self._fixed)
+        for buffer in self._changed:
+            if buffer.watch is not None and buffer.watch.strict:
+                return True
+        return self._orders and any(buffer.is_ordered for buffer in self._fixed)
 
     @property
     def number(self) -> int:
         """The backend's number of its last launch; 0 if there was none."""
-        backend = self._serving
-        return self._number if backend is None else backend.last_launch(self.compiled.executable)
+        return self.last_launch()
 
     @property
     def number_word(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...analysis.boxes import Box, intersection
 from ...errors import AdstackDataAccessError, InternalError, SourceSpan
@@ -92,7 +92,8 @@ def has_changed(specialisation: Specialisation, call: Call, runtime: Runtime) ->
     records = records_of(specialisation)
     if records is None:
         return False
-    with _changes(records, records.find(call), call, differentiated(specialisation, "reverse", runtime)) as changed:
+    record, mode = records.find(call), differentiated(specialisation, "reverse", runtime)
+    with _changes(records, call, mode, _suspects(records, record, call, mode)) as changed:
         return bool(changed.changes)
 
 
@@ -103,7 +104,11 @@ def _reverse_here(
     mode = differentiated(specialisation, "reverse", runtime)
     if record is None and (records is None or not records.knows):
         _refuse_unwritten(specialisation, call, mode)
-    with _changes(records, record, call, mode) as changed:
+    suspects = _suspects(records, record, call, mode)
+    if not suspects:
+        mode.launch(call)
+        return
+    with _changes(records, call, mode, suspects) as changed:
         if not changed.changes:
             mode.launch(call)
             return
@@ -117,11 +122,13 @@ def _reverse_there(
 ) -> None:
     """Reverse mode in the memory of the launch's own time; afterwards memory is as it is now."""
     for piece in reversed(record.kept):
-        with _changes(records, record, call, piece.mode, piece) as changed, undone(changed.changes):
+        suspects = _suspects(records, record, call, piece.mode, piece)
+        with _changes(records, call, piece.mode, suspects) as changed, undone(changed.changes):
             piece.reversed(changed.call).reverse()
     if not record.kept:
         mode = differentiated(specialisation, "reverse", runtime)
-        with _changes(records, record, call, mode) as changed, undone(changed.changes):
+        suspects = _suspects(records, record, call, mode)
+        with _changes(records, call, mode, suspects) as changed, undone(changed.changes):
             Launch(specialisation, changed.call, mode).reverse()
 
 
@@ -140,26 +147,46 @@ class _Changed:
     writers: list[tuple[str, ...]] = field(default_factory=list)
 
 
-@contextmanager
-def _changes(
+class _Suspect(NamedTuple):
+    """Memory that may have been written since a launch: the name of its place, the elements that matter, the number of
+    the launch, and what the memory held then, if that was copied.
+    """
+
+    name: str
+    boxes: Sequence[Box]
+    since: int
+    copy: Kept | Array | Buffer | None = None
+
+
+def _suspects(
     records: Records, record: Record | None, call: Call, mode: Differentiated, piece: KeptLaunch | None = None
-) -> Iterator[_Changed]:
-    """What of that which a reverse mode may read has changed since a launch, which may have been made in parts."""
+) -> list[_Suspect]:
+    """What of that which a reverse mode may read may have been written since a launch, which may be one in parts."""
+    suspects = []
+    for name, boxes in _read(records, mode, call, piece):
+        copy = None if record is None else record.copies.get(name)
+        if record is not None and copy is not None:
+            suspects.append(_Suspect(name, boxes, record.number, copy))
+            continue
+        buffer = records.memory(name, call)
+        since = records.number(record, buffer) if piece is None else piece.number
+        if since is not None and buffer.watch is not None and buffer.watch.since(since, boxes):
+            suspects.append(_Suspect(name, boxes, since))
+    return suspects
+
+
+@contextmanager
+def _changes(records: Records, call: Call, mode: Differentiated, suspects: Sequence[_Suspect]) -> Iterator[_Changed]:
+    """What has changed of what may have been written."""
     changed = _Changed(call)
     borrowed: list[Buffer] = []
-    shapes = {name: buffer.shape for name, buffer in call.arrays.items()} | ({} if piece is None else piece.shapes)
-    buffers = {**mode.specialisation.plan.buffers, **call.arrays}
-    beside = {alias: buffers[name].shape for alias, name in mode.beside.items()}
     try:
-        for name, boxes in _read(records, mode, call, {**shapes, **beside}):
+        for name, boxes, since, copy in suspects:
             buffer = records.memory(name, call)
-            old = None if record is None else record.copies.get(name)
-            if old is not None:
-                _compare(changed, borrowed, name, buffer, _contents(old), mode)
-                continue
-            since = records.number(record, buffer) if piece is None else piece.number
-            if since is not None and buffer.watch is not None and buffer.watch.since(since, boxes):
+            if copy is None:
                 _look(changed, name, buffer, since, boxes, mode)
+            else:
+                _compare(changed, borrowed, name, buffer, _contents(copy), mode)
         yield changed
     finally:
         for buffer in borrowed:
@@ -167,24 +194,30 @@ def _changes(
 
 
 def _read(
-    records: Records, mode: Differentiated, call: Call, shapes: dict[str, tuple[int, ...]]
-) -> Iterator[tuple[str, Sequence[Box]]]:
-    """The memory that a reverse mode may read: (name of the place, boxes)."""
+    records: Records, mode: Differentiated, call: Call, piece: KeptLaunch | None
+) -> Sequence[tuple[str, Sequence[Box]]]:
+    """The memory that a reverse mode may read, unless nothing has written it: (name of the place, boxes)."""
     watched = {*records.fields, *records.arrays}
-    read = mode.plan.compiled.read
-    unwatched = [name for name in read - watched if _is_input(mode, name)]
+    unwatched = mode.inputs - watched
     if unwatched:
         raise InternalError(
             f"{mode.specialisation.kernel.name}.grad() reads {', '.join(unwatched)}, which nobody watches"
         )
-    if not records.are_untouched(call):
-        reach = mode.plan.compiled.reach(mode.scalars(call), shapes).read
-        yield from ((name, reach[name]) for name in watched & reach.keys())
+    if records.are_untouched(call):
+        return ()
+    reach = mode.plan.compiled.reach(mode.scalars(call), _shapes(mode, call, piece)).read
+    return [(name, reach[name]) for name in watched & reach.keys()]
 
 
-def _is_input(mode: Differentiated, name: str) -> bool:
-    place = mode.specialisation.kernel.places.get(name)
-    return place is not None and place.role == "primal" and place.kind in ("field", "ndarray")
+def _shapes(mode: Differentiated, call: Call, piece: KeptLaunch | None) -> dict[str, tuple[int, ...]]:
+    """The extents of what is passed to a reverse mode, which may be that of one part of a launch."""
+    shapes = {name: buffer.shape for name, buffer in call.arrays.items()} if call.arrays else {}
+    if piece is not None:
+        shapes |= piece.shapes
+    if mode.derived.beside:
+        buffers = {**mode.specialisation.plan.buffers, **call.arrays}
+        shapes |= {alias: buffers[name].shape for alias, name in mode.derived.beside.items()}
+    return shapes
 
 
 def _contents(kept: Kept | Array | Buffer) -> Array:

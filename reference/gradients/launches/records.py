@@ -19,13 +19,13 @@ long as the versions of memory are those of just after them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...analysis.boxes import Box, include
 from ...analysis.may_access import Accesses
 from ...autodiff.activities.needed import needed
-from ...errors import AdstackDataAccessError, AdstackError
+from ...errors import AdstackError
 from ...runtime.compiled import MOST_REACHES
 from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Buffer
@@ -39,6 +39,7 @@ from ..modes.companions import accompanied
 from ..modes.state import Way
 from .kept import KeptLaunch, kept_launches, kept_way
 from .record import Record
+from .refusals import too_large, unkept
 from .taped import MOST, TapedLaunches
 
 if TYPE_CHECKING:
@@ -104,9 +105,8 @@ class Records:
             for place in specialisation.kernel.places.values()
             if place.dtype.is_float and place.role == "primal"
         }
-        records = Records(
-            specialisation, needed(specialisation.kernel, real), runtime
-        )  # more of them may get a gradient later
+        # more of them may get a gradient later
+        records = Records(specialisation, needed(specialisation.kernel, real), runtime)
         if specialisation.plan.number:
             records.begin_late()
         return records
@@ -114,7 +114,11 @@ class Records:
     @property
     def notes(self) -> bool:
         """Whether Python must serve every call."""
-        return self._notes or any(buffer.shared for buffer in self.fields.values())
+        if not self._notes:
+            for buffer in self.fields.values():
+                if buffer.shared:
+                    return True
+        return self._notes
 
     @property
     def keeps(self) -> bool:
@@ -123,10 +127,12 @@ class Records:
 
     def are_untouched(self, call: Call) -> bool:
         """Whether nothing that matters to a call has been written since it is watched."""
-        buffers = self.memories(call)
-        if call.lent and not call.lent.isdisjoint(self.arrays):
+        if call.loans and not call.lent.isdisjoint(self.arrays):
             return False
-        return all(b.owned and not b.shared and (b.watch is None or not b.watch.saved) for b in buffers)
+        for memory in self._places(call).values():
+            if not memory.owned or memory.shared or (memory.watch is not None and memory.watch.saved):
+                return False
+        return True
 
     def may_serve(self, others: Collection[str]) -> bool:
         """Whether machine code may serve calls from now on; `others` are the parameters that take others' memory."""
@@ -139,7 +145,7 @@ class Records:
 
     def last(self) -> int:
         """See `Watcher.last`."""
-        number = max(self._last, self._specialisation.plan.number)
+        number = max(self._last, self._specialisation.plan.last_launch())
         return number if number > self._forgotten else 0
 
     @property
@@ -161,7 +167,7 @@ class Records:
 
     def needs(self, buffer: Block) -> Sequence[Box] | None:
         """See `Watcher.needs`."""
-        if self._is_taped:
+        if self._forgotten >= 0 and self._is_taped:
             return ()
         if id(buffer) in self._unnoted:
             return None
@@ -173,7 +179,8 @@ class Records:
     def changes(self, buffer: Block) -> None:
         """See `Watcher.changes`."""
         if self.takes_arguments:
-            self._look_for_unnoted()
+            if self._served:
+                self._look_for_unnoted()
             if self._hidden and id(buffer) not in self._unnoted:
                 self._unnoted[id(buffer)] = self.last()
             if not self._notes and any(buffer is one for one in self.fields.values()):
@@ -182,7 +189,8 @@ class Records:
 
     def _look_for_unnoted(self) -> None:
         """Note if machine code may have served calls since the last one that has a record."""
-        self._hidden = self._hidden or (self._served and self._specialisation.plan.number > self._last)
+        if not self._hidden:
+            self._hidden = self._specialisation.plan.number > self._last
 
     # ---- launches
 
@@ -194,13 +202,22 @@ class Records:
             self._tape = None
             return result
         record = self._record(call)
-        self._pending = kept_launches(self._specialisation, call, self._way, self._runtime)
         earlier = self._records.pop(record.key.value, None)  # this launch takes the place of that one
+        if self._way is None:
+            result = self._specialisation.run(call)
+        else:
+            result = self._launch_kept(record, call, self._way, earlier)
+        self._keep(record, call, earlier)
+        return result
+
+    def _launch_kept(self, record: Record, call: Call, way: Way, earlier: Record | None) -> Any:
+        """Launch so that what the launch overwrites is kept, in the memory of an earlier one if there is any."""
+        self._pending = kept_launches(self._specialisation, call, way, self._runtime)
         for piece, before in zip(self._pending, () if earlier is None else earlier.kept, strict=False):
             piece.spare = before.copies
         wanted = sum(piece.wanted(call) for piece in self._pending)
         if wanted > LEDGER.most and not self._runtime.options.ad_snapshot:
-            self._pending, record.error = (), self._too_large(wanted)
+            self._pending, record.error = (), too_large(self._specialisation, wanted)
         try:
             if not self._pending:
                 result = self._specialisation.run(call)
@@ -210,10 +227,9 @@ class Records:
             if all(piece.complete for piece in self._pending):
                 record.kept = self._pending
             else:
-                record.error = self._too_large(wanted)
+                record.error = too_large(self._specialisation, wanted)
         finally:
             self._pending = ()
-        self._keep(record, call, earlier)
         return result
 
     def note_taped(self, call: Call, *, touched: bool = False) -> None:
@@ -229,7 +245,8 @@ class Records:
         if not self.takes_arguments:
             self._tape = OTHER if touched else self._memory.versions(call)
         elif not self._is_taped:
-            self._look_for_unnoted()
+            if self._served:
+                self._look_for_unnoted()
             if touched or self._found_others(call):
                 self._tape = OTHER
             elif self._tape is None:
@@ -244,7 +261,7 @@ class Records:
         """Whether a known launch found something else in memory than a launch with these arguments finds now."""
         if self._unnoted or self._forgot or (self._hidden and self.arrays):
             return True
-        buffers = [self.memory(name, call) for name in (*self.fields, *self.arrays)]
+        buffers = [*self._places(call).values()]
         if not self._records or not buffers:
             return False
         if call.lent or not self._needs.keys() <= {id(buffer) for buffer in buffers}:
@@ -270,9 +287,7 @@ class Records:
         self._unnoted.clear()
         self._last = self._forgotten = launches
         for buffer in self.fields.values():
-            buffer.watched().change(
-                buffer, self._last
-            )  # the watch keeps no old elements for launches that are not known
+            buffer.watched().change(buffer, self._last)  # it keeps no old elements for launches that are not known
         if self.takes_arguments and not self._notes:
             self._notes = True  # later launches have to be told from those
             invalidate()
@@ -291,7 +306,8 @@ class Records:
         """A record of a launch: of what it may read, which is watched from now on."""
         while self._gone:
             self._records.pop(self._gone.popleft(), None)
-        self._look_for_unnoted()
+        if self._served:
+            self._look_for_unnoted()
         for name in self.arrays:
             if call.arrays[name].owned and name not in call.lent:
                 call.arrays[name].watched(self)
@@ -304,8 +320,8 @@ class Records:
         reach = self._specialisation.plan.compiled.reach(call.scalars, shapes)
         if self._included.get(id(reach)) is reach:
             return
-        for name in (*self.fields, *self.arrays):
-            boxes = self._needs.setdefault(id(self.memory(name, call)), [])
+        for name, memory in self._places(call).items():
+            boxes = self._needs.setdefault(id(memory), [])
             for box in reach.read.get(name, ()):
                 include(boxes, box)
         if not self.arrays and len(self._included) < MOST_REACHES:
@@ -315,10 +331,9 @@ class Records:
         """Keep the record of a launch that is over, as the last one with these arguments, in place of an earlier."""
         record.number = self._last = self._specialisation.plan.backend.launches
         if self._way is not None and not record.kept and record.error is None:
-            record.error = self._unkept()
-        lent = call.lent
-        for name in (*self.fields, *self.arrays):
-            buffer = self.memory(name, call)
+            record.error = unkept(self._specialisation)
+        lent = call.lent if call.loans else ()
+        for name, buffer in self._places(call).items():
             if name in lent:
                 record.copies[name] = buffer
             elif buffer.shared or not buffer.owned:
@@ -326,12 +341,15 @@ class Records:
                 record.copies[name] = keep(buffer, buffer.box, spare)
         self._records.pop(record.key.value, None)
         self._records[record.key.value] = record
-        nbytes = record.nbytes
-        if nbytes:
+        if (record.copies or record.kept) and (nbytes := record.nbytes):
             LEDGER.add(record, nbytes)
         if len(self._records) > MOST:
             self._forgot = True
             del self._records[next(iter(self._records))]
+
+    def _places(self, call: Call) -> Mapping[str, Buffer]:
+        """The memory that the reverse pass of a call may read."""
+        return {**self.fields, **{name: call.arrays[name] for name in self.arrays}} if self.arrays else self.fields
 
     def memory(self, name: str, call: Call) -> Buffer:
         """The memory of the place of that name in a call."""
@@ -353,7 +371,7 @@ class Records:
             return Record(key, self._specialisation.plan.backend.launches)  # memory is as if the launch had just been
         is_unclear = self.takes_arguments or self._is_taped
         if self._tape is not None and is_unclear and (self.keeps or not self._memory.are(self._tape, call)):
-            raise self._unkept()
+            raise unkept(self._specialisation)
         return None
 
     @property
@@ -368,24 +386,6 @@ class Records:
         if self.takes_arguments:
             return 0 if self._forgot else self._unnoted.get(id(buffer))
         return self.last() or None
-
-    def _too_large(self, wanted: int) -> AdstackDataAccessError:
-        title = self._specialisation.kernel.name
-        return AdstackDataAccessError(
-            f"{title}.grad() needs values that the launch has overwritten: {wanted} bytes, and at most {LEDGER.most} "
-            "are kept without being asked for",
-            loc=self._specialisation.kernel.loc,
-            do="use init(ad_snapshot=True), record the launch with qd.ad.Tape, or write to another field",
-        )
-
-    def _unkept(self) -> AdstackDataAccessError:
-        title = self._specialisation.kernel.name
-        return AdstackDataAccessError(
-            f"{title}.grad() needs values that its last launch has overwritten, or others since, which were not kept",
-            loc=self._specialisation.kernel.loc,
-            do=f"launch {title} on its own before {title}.grad(): once there are gradients, and outside of qd.ad.Tape, "
-            "FwdMode and qd.graph()",
-        )
 
 
 def records_of(specialisation: Specialisation) -> Records | None:

@@ -93,7 +93,7 @@ class Versioned:
 
     def versions(self, call: Call) -> Versions:
         """The versions now."""
-        return tuple(self._version(name, call) for name in self._names)
+        return tuple([self._version(name, call) for name in self._names])
 
     def are(self, versions: Versions, call: Call) -> bool:
         """Whether the memory in a call holds what some had of which these were the versions."""

@@ -97,7 +97,7 @@ class Rewound:
     @contextmanager
     def winding(self, buffers: Collection[Buffer]) -> Iterator[None]:
         """A context in which these buffers are wound back, and nothing else writes them."""
-        before = [(buffer.version, None if buffer.watch is None else buffer.watch.history.mark()) for buffer in buffers]
+        before = [(buffer.version, None if buffer.watch is None else buffer.watch.history.tiles) for buffer in buffers]
         yield
         for buffer, (version, origins) in zip(buffers, before, strict=True):
             versions = self._versions.setdefault(id(buffer), _Versions(buffer, version, version, origins))
@@ -294,6 +294,8 @@ class Log:
 
     def mark(self) -> list[Change]:
         """The changes since the last mark, which this becomes."""
+        if not self._needed:
+            return []
         alive = [needed for needed in self._needed.values() if needed.buffer.alive]
         changes = [(needed, needed.changed()) for needed in alive]
         return [Change(needed.label, needed.buffer, *change) for needed, change in changes if change is not None]

@@ -87,13 +87,20 @@ class Differentiated:
         """AdstackDataAccessError if the launch certainly has a race that a derivative flows through."""
         aliases: dict[str, str] = {}
         first: dict[int, str] = {}
-        for name in dict.fromkeys(name for pair in self.apart for name in pair):
+        for name in () if not self.apart else dict.fromkeys(name for pair in self.apart for name in pair):
             one = first.setdefault(id(call.arrays[name].storage), name)
             if one != name:
                 aliases[name] = one
         racing = self.races.under(aliases) if aliases else self.races.apart
         if racing:
             racing.refuse(call.scalars, {name: buffer.shape for name, buffer in call.arrays.items()})
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        """The places of the kernel's fields and ndarrays that it reads, but for gradients."""
+        places = self.specialisation.kernel.places
+        read = [(name, places[name]) for name in self.plan.compiled.read if name in places]
+        return frozenset(name for name, place in read if place.role == "primal" and place.kind in ("field", "ndarray"))
 
     @cached_property
     def apart(self) -> list[tuple[str, str]]:

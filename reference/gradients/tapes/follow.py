@@ -25,7 +25,7 @@ from ..clearing import is_another_threads
 from ..events import Launch
 from ..memory.undo import Touched
 from .fallbacks import fell_back
-from .program import Program
+from .program import Program, Span
 from .run import Run
 from .steps import Key, Step, key_of_call
 
@@ -83,6 +83,7 @@ class Follow:
         self._interrupted = interrupted
         self.open = False
         self._program: Program | None = None
+        self._ahead = Span()
         self._objects: list[Any] = []
         self._sequence: Sequenced | None = None
         self._first = self._at = 0
@@ -92,7 +93,7 @@ class Follow:
 
     def matches(self, specialisation: Specialisation, call: Call, runtime: Runtime) -> bool:
         """Whether a call is the next one of what can be followed."""
-        linked = any(isinstance(scalar, Linked) for scalar in call.scalars)
+        linked = [scalar for scalar in call.scalars if isinstance(scalar, Linked)]
         if linked or GUARD[ASKING] != 1 or not (_LEARNED.programs or self._program):
             return False
         key = key_of_call(specialisation, call)
@@ -102,25 +103,24 @@ class Follow:
                 objects = program.objects()
                 if objects is not None:
                     self._program, self._objects, self._first = program, objects, at
-                    self._sequence = program.sequence
+                    self._sequence, self._ahead = program.sequence, program.span(at, len(program.steps))
                     return True
         fell_back("differs")
         return False
 
     def written(self) -> Iterable[Touched]:
         """The elements that calls may write from the one on that matched."""
-        assert self._program is not None
-        return self._program.span(self._first, len(self._program.steps)).written.values()
+        return self._ahead.written.values()
 
     def begin(self) -> bool:
         """Begin a run at the call that matched; False if gradients are another thread's."""
         program, first = self._program, self._first
         assert program is not None
         assert self._sequence is not None
-        span = program.span(first, len(program.steps))
-        if any(is_another_threads(grad) for grad in span.gradients.values()):
-            return False
-        for touched in span.written.values():
+        for grad in self._ahead.gradients.values():
+            if is_another_threads(grad):
+                return False
+        for touched in self._ahead.written.values():
             watch = touched.buffer.watch
             if watch is not None and watch.strict:
                 watch.before(touched.buffer, "a Tape", touched.boxes)
@@ -133,8 +133,7 @@ class Follow:
 
     def cleared(self) -> list[Buffer]:
         """Memory of gradients that starts from zero when calls use it, from the one on that matched."""
-        assert self._program is not None
-        return list(self._program.span(self._first, len(self._program.steps)).cleared.values())
+        return list(self._ahead.cleared.values())
 
     def before(self, buffer: Block) -> None:
         """Somebody is about to write memory of the program."""
@@ -142,12 +141,13 @@ class Follow:
         if self.open and interrupted is not None:
             interrupted(buffer)
         elif isinstance(buffer, Buffer):
-            self._unsubscribe(buffer)
+            self._unsubscribe([buffer])
 
-    def _unsubscribe(self, buffer: Buffer) -> None:
-        """Not be told of writes to a buffer."""
-        if buffer.watch is not None and self in buffer.watch.savers:
-            buffer.watch.savers.remove(self)
+    def _unsubscribe(self, buffers: Iterable[Buffer]) -> None:
+        """Not be told of writes to some buffers."""
+        for buffer in buffers:
+            if buffer.watch is not None and self in buffer.watch.savers:
+                buffer.watch.savers.remove(self)
 
     def close(self) -> None:
         """Follow nothing any more; safe to call whatever state the tape is in."""
@@ -165,8 +165,8 @@ class Follow:
         assert program is not None
         assert self._sequence is not None
         end, torn = self._sequence.end()
-        for buffer in program.buffers:
-            self._unsubscribe(buffer)
+        self._unsubscribe(program.buffers)
+        self._ahead = Span()
         run = Run(program, self._first, end, self._objects)
         if end > self._first and program.alive:
             self._trace.append(run)

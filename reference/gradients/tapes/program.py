@@ -132,8 +132,9 @@ class Program:
         if not self.alive or self.placed != PLACED[0]:
             return None
         objects = [reference() for reference in self._references]
-        if any(one is None for one in objects):
-            return None
+        for one in objects:
+            if one is None:
+                return None
         if self._epoch != GUARD[EPOCH] and not all(buffer.alive and not buffer.shared for buffer in self.buffers):
             return None
         self._epoch = GUARD[EPOCH]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -91,21 +91,21 @@ class Run(Event):
                 "what this Tape recorded was done again under another Tape since",
                 do="differentiate a Tape when it ends",
             )
-        if not all(buffer.alive for buffer in program.buffers):
-            raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
+        for buffer in program.buffers:
+            if not buffer.alive:
+                raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
         gradients = list({id(grad): grad for grad in span.gradients.values()}.values())
-        for grad in gradients:
-            _announce(grad)
+        _announce(gradients)
+        written = [touched.buffer for touched in span.written.values()]
         assert program.sequence is not None
         progress = program.sequence.turn(self.end)
         rewound.later(partial(self._restore, progress))
-        with rewound.winding([touched.buffer for touched in self.written]):
+        with rewound.winding(written):
             try:
                 program.sequence.reverse(self.first, progress, program.short)
             finally:
-                for buffer in gradients:
-                    buffer.touch()
-                self._touch()
+                for buffer in (*gradients, *written):
+                    buffer.touch()  # what was kept was exchanged with it
         super().unwind(rewound)
 
     def reverse(self) -> None:
@@ -115,10 +115,6 @@ class Run(Event):
         """Put memory back to what it was after the last call."""
         assert self.program.sequence is not None
         self.program.sequence.restore(progress, self.end)
-        self._touch()
-
-    def _touch(self) -> None:
-        """Announce that all memory that the calls write has changed: what was kept was exchanged with it."""
         for touched in self.written:
             touched.buffer.touch()
 
@@ -131,9 +127,10 @@ def torn(what: str) -> AdstackRuntimeError:
     )
 
 
-def _announce(buffer: Buffer) -> None:
-    """Say that the elements of a buffer are about to be written."""
-    if OBSERVERS:
-        tell_others(buffer)
-    if buffer.watch is not None and buffer.watch.strict:
-        buffer.watch.before(buffer, "a Tape")
+def _announce(buffers: Iterable[Buffer]) -> None:
+    """Say that the elements of some buffers are about to be written."""
+    for buffer in buffers:
+        if OBSERVERS:
+            tell_others(buffer)
+        if buffer.watch is not None and buffer.watch.strict:
+            buffer.watch.before(buffer, "a Tape")

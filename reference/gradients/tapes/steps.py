@@ -37,8 +37,8 @@ Reference = Callable[[], Any]
 
 def key_of_call(specialisation: Specialisation, call: Call) -> Key:
     """Equal for calls of one specialisation with the same integers, on the same memory."""
-    integers = tuple(scalar if isinstance(scalar, int) else None for scalar in call.scalars)
-    return id(specialisation), integers, tuple((name, id(buffer)) for name, buffer in call.arrays.items())
+    integers = tuple([scalar if isinstance(scalar, int) else None for scalar in call.scalars])
+    return id(specialisation), integers, tuple([(name, id(buffer)) for name, buffer in call.arrays.items()])
 
 
 @dataclass(eq=False)

@@ -85,8 +85,7 @@ class Tape(Scoped):
     def _clear(self) -> None:
         """Nothing is recorded: what an earlier block has recorded is not of the next one."""
         self._calls: list[tuple[Any, tuple[Any, ...]] | Run] = []
-        is_checked = self.validation or self.grad_check
-        self._follow: Follow | None = None if is_checked else Follow(WeakMethod(self._interrupted))
+        self._follow: Follow | None = None
         self._events: list[Event] = []
         self._log = Log()
         self._cleared = Cleared(self.clear_gradients)
@@ -114,14 +113,15 @@ class Tape(Scoped):
 
     def _begin(self) -> None:
         """Record the calls of this thread, from a moment on at which no other thread is inside a launch."""
-        self._clear()
+        if self._log.holder is not None:  # it has been entered before
+            self._clear()
+        self._cleared = Cleared(self.clear_gradients)
         if self.clear_gradients:
             clear_all("grad")
         self.loss.start()
         holder = self._log.holder = self.holder()
-        if self._around.forward is not None:
-            self._follow = None  # tangents are computed call by call
-        if self._follow is not None:
+        if not (self.validation or self.grad_check or self._around.forward is not None):  # which need each call
+            self._follow = Follow(WeakMethod(self._interrupted))
             self._over = self._follow.until(holder())
         self._recorder = RECORDERS.begin(self, holder)
         self._observer = OBSERVERS.begin(self, holder)

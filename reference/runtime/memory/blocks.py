@@ -232,7 +232,8 @@ class Block(Uncopied):
 
     def view(self) -> Array | None:
         """The memory itself as a numpy array, if the host addresses it well; the device has finished with it then."""
-        return self.backend.host_view(self.usable())
+        storage = self.storage
+        return self.backend.host_view(self.usable() if CAPTURING or storage is None else storage)
 
     def read(self) -> Array:
         """The contents: a view where the host can address the memory, else a copy."""

@@ -38,8 +38,8 @@ class Copies:
 
     def queue(self, backend: Backend) -> None:
         """Let the device make them, after what was queued before."""
-        device = copying(backend)
-        if self._parts and device is not None:
+        device = copying(backend) if self._parts else None
+        if device is not None:
             with self._blocks[0].locked(), ordered(backend, self._blocks):
                 device.copy_parts(self._parts)
         self.queued = True

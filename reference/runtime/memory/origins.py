@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Final
 
@@ -34,17 +34,17 @@ class Tiles:
 
     Args:
         rest: the origin of elements for which no other has been put.
+
+    Attributes:
+        alone: gives the origin of a box that was put as it is; None of another one.
     """
 
     def __init__(self, rest: bytes) -> None:
         self._rest = rest
         self._tiles: dict[Box, bytes] = {}
+        self.alone: Callable[[Box], bytes | None] = self._tiles.get
         self._rows: dict[int, dict[Box, None]] = {}  # of the first axis: the boxes that have it
         self._wide: dict[Box, None] = {}  # the boxes that have more than a few
-
-    def alone(self, box: Box) -> bytes | None:
-        """The origin of a box that was put as it is; None if the box is another one."""
-        return self._tiles.get(box)
 
     def within(self, box: Box) -> Origins:
         """The origins of the elements in a box."""

@@ -40,11 +40,12 @@ class History:
     """Where the contents of one buffer come from. What it held when this begins has an origin of its own.
 
     Attributes:
+        tiles: what is known now, also for `back`; before the next write, `forget`.
         unseen: how many writes of machine code have been taken in.
     """
 
     def __init__(self) -> None:
-        self._tiles = Tiles(_unique())
+        self.tiles = Tiles(_unique())
         self.unseen = 0
 
     def settle(self, unseen: int) -> None:
@@ -59,42 +60,37 @@ class History:
 
     def forget(self) -> None:
         """Any element may have been written by anybody."""
-        self._tiles = Tiles(_unique())
-
-    def mark(self) -> Tiles:
-        """What is known now, for `back`; before the next write, `forget`."""
-        return self._tiles
+        self.tiles = Tiles(_unique())
 
     def back(self, mark: Tiles) -> None:
         """The contents are again what they were at a mark."""
-        self._tiles = mark
+        self.tiles = mark
 
     def origins(self, box: Box) -> Origins:
         """Those of the elements in a box."""
-        return self._tiles.within(box)
+        return self.tiles.within(box)
 
     def digest(self, boxes: Sequence[Box]) -> bytes:
         """One of the origins of the elements in some boxes."""
-        if len(boxes) == 1:
-            alone = self._tiles.alone(boxes[0])
-            if alone is not None:
-                return alone
-        return together(itertools.chain.from_iterable(map(self._tiles.within, boxes)))
+        alone = self.tiles.alone(boxes[0]) if len(boxes) == 1 else None
+        if alone is not None:
+            return alone
+        return together(itertools.chain.from_iterable(map(self.tiles.within, boxes)))
 
     def write(self, boxes: Sequence[Box] | None) -> None:
         """The host writes some boxes (None: any elements)."""
         if boxes is None:
-            self._tiles = Tiles(_unique())
+            self.tiles = Tiles(_unique())
             return
         origin = _unique()
         for box in boxes:
-            self._tiles.put(box, origin)
+            self.tiles.put(box, origin)
 
     def launch(self, written: Written, name: str) -> None:
         """A launch is about to write the buffer, which it calls `name`."""
         origin = digest(written.origin, name.encode())
-        for box, is_new in written.boxes(name):
-            self._tiles.put(box, origin if is_new else digest(origin, self.digest((box,))))
+        for box, is_new in written.boxes.get(name, ()):
+            self.tiles.put(box, origin if is_new else digest(origin, self.digest((box,))))
 
 
 class CompiledProgram(Protocol):
@@ -162,14 +158,11 @@ class Written:
 
     Attributes:
         origin: of what it writes.
+        boxes: name of a place -> (box that it may write, whether what is there afterwards does not depend on what was).
     """
 
     origin: bytes
-    _accessed: _Accessed
-
-    def boxes(self, name: str) -> Sequence[tuple[Box, bool]]:
-        """What it may write of a place: (box, whether what is there afterwards does not depend on what was)."""
-        return self._accessed.written.get(name, ())
+    boxes: Mapping[str, Sequence[tuple[Box, bool]]]
 
 
 class Sources:
@@ -197,7 +190,7 @@ class Sources:
         accessed = self._accessed.get(id(reach))
         if accessed is None:
             accessed = self._access(scalars, arrays, reach)
-        return Written(self._origin(scalars, arrays, accessed), accessed)
+        return Written(self._origin(scalars, arrays, accessed), accessed.written)
 
     def _origin(self, scalars: Scalars, arrays: Mapping[str, Remembered], accessed: _Accessed) -> bytes:
         if self._is_random is None:
@@ -213,8 +206,9 @@ class Sources:
             if buffer.watch is None:
                 parts.append(b"version " + buffer.version.to_bytes(8, "little", signed=True))
                 continue
-            history = buffer.watch.history
-            history.settle(buffer.written)
+            history, unseen = buffer.watch.history, buffer.written
+            if history.unseen != unseen:
+                history.settle(unseen)
             parts.append(history.digest(boxes))
         if arrays:
             parts.append(repr([(name, buffer.shape) for name, buffer in arrays.items()]).encode())

@@ -45,19 +45,29 @@ class Saved:
 
     def meets(self, boxes: Sequence[Box]) -> bool:
         """Whether any of the elements in some boxes were saved."""
-        return any(intersection(box, other) is not None for box, _, _ in self.patches for other in boxes)
+        for box, _, _ in self.patches:
+            for other in boxes:
+                if intersection(box, other) is not None:
+                    return True
+        return False
 
     def save(self, buffer: Block, box: Box, spare: list[Block], history: History, copies: Copies | None) -> None:
         """Save the contents of a box, unless they are saved already, at once or with some other copies."""
-        if box in self._boxes or any(contains(one, box) for one in self._large):
+        if box in self._boxes:
             return
+        for one in self._large:
+            if contains(one, box):
+                return
         is_large = volume(box) > 1 or box == buffer.box
         if not is_large:
             self._single += 1
             if self._single * SPARSE > volume(buffer.box):
                 self.save(buffer, buffer.box, spare, history, copies)
                 return
-        kept = None if self.lost else _kept(buffer, box, spare, copies)
+        try:
+            kept = None if self.lost else keep(buffer, box, spare, copies)
+        except (MemoryError, AdstackMemoryError):
+            kept = None
         if kept is None:
             self.lose()
         self.patches.append((box, np.empty(0) if kept is None else kept, history.origins(box)))
@@ -90,11 +100,3 @@ class Saved:
                 unused.append(kept)
         self.writers |= later.writers
         return unused
-
-
-def _kept(buffer: Block, box: Box, spare: list[Block], copies: Copies | None) -> Kept | Array | None:
-    """What a box holds; None if there is no memory for it."""
-    try:
-        return keep(buffer, box, spare, copies)
-    except (MemoryError, AdstackMemoryError):
-        return None

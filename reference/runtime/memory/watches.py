@@ -138,9 +138,10 @@ class Watch:
         """
         for saver in tuple(self.savers):
             saver.before(buffer)
-        if self.history.unseen != buffer.written:
-            self.history.settle(buffer.written)
-        watchers = self.watchers()
+        unseen = buffer.written
+        if self.history.unseen != unseen:
+            self.history.settle(unseen)
+        watchers = [one for reference in self._watchers if (one := reference()) is not None] if self._watchers else ()
         if watchers:
             launches = buffer.backend.launches
             if launches != self._launches:
@@ -196,7 +197,7 @@ class Watch:
         for one in reversed(self.saved):
             if one.number < number:
                 return False
-            if one.patches and (within is None or any(_meeting(box, within) for box, _, _ in one.patches)):
+            if one.patches and (within is None or one.meets(within)):
                 return True
         return False
 

@@ -64,6 +64,7 @@ class Scopes(list[Entry[T]]):
     def __init__(self, *, asks: bool = False) -> None:
         super().__init__()
         self._own: _Stack[T] = _Stack()
+        self._asks = asks
         if asks:
             _ASKING.append(self)
 
@@ -97,11 +98,12 @@ class Scopes(list[Entry[T]]):
         """Put a value in force in this thread, until its holder is gone or `end`."""
         with _WRITING.lock:
             entry = Entry(value, holder, self._own.entries)
-            for left in [one for one in entry.stack if not one.in_force]:
+            for left in [one for one in entry.stack if one.holder() is None]:
                 self.end(left)
             self.append(entry)
             entry.stack.append(entry)
-            _tell()
+            if self._asks:
+                _tell()
         return entry
 
     def end(self, entry: Entry[T] | None) -> None:
@@ -112,7 +114,8 @@ class Scopes(list[Entry[T]]):
             for entries in (entry.stack, self):
                 if entry in entries:
                     entries.remove(entry)
-            _tell()
+            if self._asks:
+                _tell()
 
     def forget_others(self) -> None:
         """In a forked child: there are no other threads."""
