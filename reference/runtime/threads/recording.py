@@ -54,6 +54,24 @@ class Forward(Protocol):
     def adjoint(self, kernel: Any, compiled: Any, call: Any, runtime: Any, args: Sequence[object]) -> tuple[Any, Any]:
         """What is differentiated in place of the specialisation `compiled`, and the call with what that takes."""
 
+    def second(self, kernel: Any, call: Any, args: Sequence[object]) -> Any:
+        """A call with the duals of the gradients of what it passes."""
+
+    def open_tape(self, *, plain: bool) -> None:
+        """A tape begins; a `plain` one sets gradients to zero, and checks nothing."""
+
+    def recorded(self, launches: list[Any], plain: Any, runtime: Any) -> list[Any]:
+        """What a tape records where it would record these launches, of `plain` or of that with its tangents."""
+
+    def beside(self, dual: Any) -> Sequence[Any]:
+        """The memory of tangents along all directions, of which the first has `dual`."""
+
+    def beside_gradient(self, grad: Any) -> Sequence[Any]:
+        """The same for gradients and their tangents."""
+
+    def host_looked(self, array: object) -> None:
+        """The host reads an array."""
+
     def host_wrote(self, array: object, where: object) -> None:
         """See `Recorder`."""
 
