@@ -97,10 +97,12 @@ class Columns(FwdMode):
             specialisation.records.note(call)
         return None if specialisation.returns is None else self.tangents.returned(specialisation.returns, scalars)
 
-    def launched(self, specialisation: Specialisation, call: Call, runtime: Runtime) -> Sequence[Any]:
+    def launched(
+        self, specialisation: Specialisation, call: Call, runtime: Runtime, part: int | None = None
+    ) -> Sequence[Any]:
         """Launch along all directions; the scalars that come back, the tangents of one number side by side."""
         try:
-            mode = self._memory.mode(specialisation, runtime)
+            mode = self._memory.mode(specialisation, runtime, part)
             return mode.run(call, self._memory.arrays(mode, call))
         except (TooManyLanesError, AdstackMemoryError) as error:
             raise self._too_many() from error
@@ -129,13 +131,22 @@ class Columns(FwdMode):
         """See `FwdMode.recorded`."""
         if launches[0].specialisation is plain:
             return launches
-        (launch, *more) = launches
-        if more:
-            raise self._alone(f"{plain.kernel.name} overwrites what its derivative needs, and is launched in parts")
-        if type(launch) is not Launch:
-            raise self._alone(f"{plain.kernel.name} overwrites what its derivative needs, and logs it")
-        one, call, mode = launch.specialisation, launch.call, launch.mode
-        return [LaneLaunch(one, call, mode, plain=plain, lanes=self, count=self._memory.lanes, runtime=runtime)]
+        if any(type(launch) is not Launch for launch in launches):
+            raise self._alone(f"{plain.kernel.name} overwrites what its derivative needs, and has to log it")
+        parts = [None] if len(launches) == 1 else range(len(launches))
+        return [
+            LaneLaunch(
+                one.specialisation,
+                one.call,
+                one.mode,
+                plain=plain,
+                part=part,
+                lanes=self,
+                count=self._memory.lanes,
+                runtime=runtime,
+            )
+            for one, part in zip(launches, parts, strict=True)
+        ]
 
     def beside_gradient(self, grad: Buffer) -> Sequence[Buffer]:
         """See `FwdMode.beside_gradient`."""

@@ -36,8 +36,11 @@ class LaneLaunches(Protocol):
     def beside_gradient(self, grad: Buffer) -> Sequence[Buffer]:
         """The same for gradients and their tangents."""
 
-    def launched(self, specialisation: Specialisation, call: Call, runtime: Runtime) -> Sequence[Any]:
-        """Launch along all directions; the scalars that come back, the tangents of one number side by side."""
+    def launched(self, specialisation: Specialisation, call: Call, runtime: Runtime, part: int | None) -> Sequence[Any]:
+        """Launch a specialisation, or one of its parts, along all directions.
+
+        What comes back are scalars; the tangents of one number stand side by side.
+        """
 
     def reverse_mode(self, mode: Differentiated, runtime: Runtime) -> Differentiated:
         """A reverse mode, for all directions instead of one."""
@@ -55,19 +58,21 @@ class LaneLaunch(Launch):
 
     Attributes:
         plain: computes the values alone.
+        part: which part of it this is; None if it is all of it.
         lanes: makes the launches.
         count: how many directions there are.
         runtime: what they are compiled for.
     """
 
     plain: Specialisation
+    part: int | None
     lanes: LaneLaunches
     count: int
     runtime: Runtime
 
     def launch(self) -> object:
         """See `Launch.launch`; what a kernel for the first direction alone returns."""
-        scalars = self.lanes.launched(self.plain, self.call, self.runtime)
+        scalars = self.lanes.launched(self.plain, self.call, self.runtime, self.part)
         returns, own = self.specialisation.returns, len(self.plain.kernel.returns)
         return None if returns is None else result_value(returns, [*scalars[:own], *scalars[own :: self.count]])
 

@@ -50,7 +50,7 @@ class LaneMemory:
         self._reversed: dict[int, tuple[Differentiated, Differentiated]] = {}
         self._bytes = 0
         self._buffers: dict[Hashable, tuple[Buffer, ...]] = {}
-        self._modes: dict[tuple[Specialisation, Names], Differentiated] = {}
+        self._modes: dict[tuple[Specialisation, Names, int | None], Differentiated] = {}
 
     def beside(self, dual: Buffer) -> Sequence[Buffer]:
         """The memory of all tangents of what has the memory `dual` beside it, which is the first of them.
@@ -101,15 +101,18 @@ class LaneMemory:
         """Whether others may look at a dual without adstack's knowledge."""
         return any(dual.shared for dual, *_ in self._buffers.values())
 
-    def mode(self, specialisation: Specialisation, runtime: Runtime) -> Differentiated:
-        """What computes the tangents of the specialisation; TooManyLanesError if the device has no room for so many."""
-        key = specialisation, names_of(companions(specialisation, "dual"))
+    def mode(self, specialisation: Specialisation, runtime: Runtime, part: int | None = None) -> Differentiated:
+        """What computes the tangents of the specialisation, or of one of its parts.
+
+        TooManyLanesError if the device has no room for so many.
+        """
+        key = specialisation, names_of(companions(specialisation, "dual")), part
         mode = self._modes.get(key)
         if mode is None:
             if (self.lanes - 1) * _private(specialisation.kernel) > MOST_PRIVATE:
                 raise TooManyLanesError
             try:
-                mode = self._modes[key] = with_lanes(specialisation, self.lanes, runtime, self.beside)
+                mode = self._modes[key] = with_lanes(specialisation, self.lanes, runtime, self.beside, part)
             except (AdstackMemoryError, BackendUnavailableError) as error:
                 raise TooManyLanesError from error
         return mode

@@ -28,7 +28,9 @@ Beside: TypeAlias = Callable[[Buffer], Sequence[Buffer]]
 """Gives the memory of all directions, from that of the first, which comes first."""
 
 
-def with_lanes(specialisation: Specialisation, lanes: int, runtime: Runtime, beside: Beside) -> Differentiated:
+def with_lanes(
+    specialisation: Specialisation, lanes: int, runtime: Runtime, beside: Beside, part: int | None = None
+) -> Differentiated:
     """The specialisation in forward mode along several directions.
 
     A call passes the places `in_lane` of the dual of each array argument. What comes back are the scalars that the
@@ -39,17 +41,18 @@ def with_lanes(specialisation: Specialisation, lanes: int, runtime: Runtime, bes
         lanes: how many directions there are.
         runtime: what it is compiled for.
         beside: gives the memory of all tangents of what has a dual, from the memory of that.
+        part: which part of it, if it is launched in parts.
 
     Raises:
         AdstackMemoryError, BackendUnavailableError: the device has no memory for so many, or can't run the program.
     """
     places, state = companions(specialisation, "dual"), state_of(specialisation)
-    key = LanesKey(names_of(places), lanes)
+    key = LanesKey(names_of(places), lanes, part)
     entry = state.lanes.get(key)
     if entry is None:
         from . import making
 
-        entry = state.lanes[key] = making.compile_lanes(specialisation, places, lanes, runtime)
+        entry = state.lanes[key] = making.compile_lanes(specialisation, places, lanes, part, runtime)
     derived, compiled = entry
     buffers = {name: data.buffer for name, data in specialisation.fields.items()}
     for name, place in places.items():

@@ -66,10 +66,15 @@ def compile_with_journal(specialisation: Specialisation, places: dict[str, Place
 
 
 def compile_lanes(
-    specialisation: Specialisation, places: dict[str, Place], lanes: int, runtime: Runtime
+    specialisation: Specialisation, places: dict[str, Place], lanes: int, part: int | None, runtime: Runtime
 ) -> tuple[Derived, Compiled]:
-    """The specialisation with several tangents beside each value; `places` are those of the duals."""
+    """The specialisation with several tangents beside each value; `places` are those of the duals.
+
+    With `part` only that one of its parts, of which there are as many as with one tangent beside each value.
+    """
     derived = forward_mode(specialisation.kernel, places, runtime.options, lanes)
+    if part is not None:
+        derived = Derived(parts(derived.kernel)[part])
     return derived, compile_derived(derived, runtime)
 
 
