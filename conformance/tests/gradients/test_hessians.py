@@ -283,7 +283,9 @@ def test_a_kernel_that_logs_gets_one_direction(arch: str) -> None:
     assert function.number == 4  # the first call is in vain
 
 
-@pytest.mark.parametrize("use", ["host reads", "host writes", "kernel", "added up", "checked", "reverse"])
+@pytest.mark.parametrize(
+    "use", ["host reads", "host writes", "kernel", "added up", "checked", "reverse", "reverse inside"]
+)
 def test_what_uses_gradients_gets_one_direction(arch: str, use: str) -> None:
     """The gradients of a Tape are those along the first direction, which only one direction at a time may show."""
     loss, x, function = chain(4)
@@ -303,6 +305,8 @@ def test_what_uses_gradients_gets_one_direction(arch: str, use: str) -> None:
             x.grad.fill(0.5)
         with qd.ad.Tape(loss, clear_gradients=use not in ("added up", "host writes"), validation=use == "checked"):
             function()
+            if use == "reverse inside":
+                reverse.grad()
         if use == "host reads":
             x.grad.to_numpy()
         if use == "kernel":

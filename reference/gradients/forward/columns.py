@@ -171,11 +171,9 @@ class Columns(FwdMode):
 
     # ---- what is refused
 
-    def adjoint(
-        self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime, args: Sequence[object]
-    ) -> tuple[Specialisation, Call]:
-        """Refuse reverse mode outside of a Tape."""
-        raise self._alone("a launch is differentiated in reverse without a Tape")
+    def reverses(self) -> None:
+        """Refuse reverse mode that is not the Tape's own: it would change gradients along the first direction alone."""
+        raise self._alone("a launch is differentiated in reverse by kernel.grad()")
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """See `FwdMode.host_read`."""

@@ -157,6 +157,9 @@ class FwdMode(Scoped):
             self._take(*_memory(specialisation, call.arrays, name, place.name))
         return bool(duals)
 
+    def reverses(self) -> None:
+        """A launch is about to be differentiated in reverse by `kernel.grad()`, also inside of a Tape."""
+
     def adjoint(
         self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime, args: Sequence[object]
     ) -> tuple[Specialisation, Call]:

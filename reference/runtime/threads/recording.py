@@ -13,6 +13,7 @@ __all__ = [
     "Forward",
     "Recorder",
     "capturing",
+    "forward_mode",
     "host_wrote",
     "in_charge",
     "is_recording",
@@ -54,6 +55,9 @@ class Forward(Protocol):
     def adjoint(self, kernel: Any, compiled: Any, call: Any, runtime: Any, args: Sequence[object]) -> tuple[Any, Any]:
         """What is differentiated in place of the specialisation `compiled`, and the call with what that takes."""
 
+    def reverses(self) -> None:
+        """A launch is about to be differentiated in reverse by `kernel.grad()`, also inside of a tape."""
+
     def second(self, kernel: Any, call: Any, args: Sequence[object]) -> Any:
         """A call with the duals of the gradients of what it passes."""
 
@@ -92,6 +96,12 @@ def capturing() -> Capture | None:
     """Who notes the calls of this thread, to make them later; None if they are made now."""
     recorder: object = in_charge()
     return recorder if recorder is not None and isinstance(recorder, Capture) else None  # protocols are slow to ask
+
+
+def forward_mode() -> Forward | None:
+    """The forward mode that is around the calls of this thread, also where something else is in charge."""
+    around: list[object] = [*RECORDERS.own()] if RECORDERS else []
+    return next((one for one in around if one is not None and isinstance(one, Forward)), None)
 
 
 def is_recording() -> bool:
