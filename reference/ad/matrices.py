@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _MOST_LANES: Final = 8
-"""So many columns of a Jacobian or a Hessian are computed at once; with more, loops have more tangents than registers."""
+"""So many columns of a matrix are computed at once; with more, loops have more tangents than registers."""
 
 Data: TypeAlias = Any
 """A field or an ndarray of numbers with a gradient, as `qd.field` and `qd.ndarray` make them."""
