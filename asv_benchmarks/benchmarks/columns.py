@@ -1,4 +1,4 @@
-"""Jacobians by `qd.ad.jacobian`: 64 columns of a program of two launches, and how many launches that takes."""
+"""Jacobians and Hessians by `qd.ad`: 64 columns of a program of a few launches, and how many calls that takes."""
 
 from __future__ import annotations
 
@@ -52,6 +52,40 @@ class Jacobian:
         self.jacobian()
 
 
+def with_loss(qd, extent):
+    """(function, loss, parameter): the sum of the squares of what `program` computes."""
+    function, y, x = program(qd, extent)
+    loss = qd.field(qd.f32, shape=(), needs_grad=True, needs_dual=True)
+
+    @qd.kernel
+    def squares():
+        for i in y:
+            loss[None] += y[i] * y[i]
+
+    def summed():
+        function()
+        squares()
+
+    return summed, loss, x
+
+
+class Hessian:
+    """Seconds of a Hessian whose kernels are compiled."""
+
+    params = (COMPILED, (16, 4096))
+    param_names = ("backend", "rows")
+    timeout = 600
+
+    def setup(self, backend, rows):
+        qd = opened(backend)
+        function, loss, x = with_loss(qd, rows)
+        self.hessian = finishing(qd, backend, lambda: qd.ad.hessian(function, loss, x))
+        self.hessian()
+
+    def time_64_columns(self, backend, rows):
+        self.hessian()
+
+
 class Calls:
     """How often a Jacobian calls the function."""
 
@@ -69,4 +103,24 @@ class Calls:
             function()
 
         qd.ad.jacobian(counted, y, x)
+        return len(calls)
+
+
+class HessianCalls:
+    """How often a Hessian calls the function."""
+
+    params = (COMPILED,)
+    param_names = ("backend",)
+    unit = "calls"
+
+    def track_64_columns(self, backend):
+        qd = opened(backend)
+        function, loss, x = with_loss(qd, 16)
+        calls = []
+
+        def counted():
+            calls.append(None)
+            function()
+
+        qd.ad.hessian(counted, loss, x)
         return len(calls)

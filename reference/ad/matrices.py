@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _MOST_LANES: Final = 8
-"""So many columns of a Jacobian are computed at once; with more, loops have more tangents than registers."""
+"""So many columns of a matrix are computed at once; with more, loops have more tangents than registers."""
 
 Data: TypeAlias = Any
 """A field or an ndarray of numbers with a gradient, as `qd.field` and `qd.ndarray` make them."""
@@ -48,15 +48,26 @@ def hvp(function: Callable[[], object], loss: Data, param: Data, direction: Any)
 
 
 def hessian(function: Callable[[], object], loss: Data, param: Data) -> Array:
-    """The Hessian of `loss` by `param`, a column for each call of the function.
+    """The Hessian of `loss` by `param`, up to 8 columns for each call of the function.
 
-    Args, errors: as for `hvp`; the function is called once for each number in `param`, each time with the same contents
-    of it, and whatever its other calls have left in other memory.
+    A launch computes the tangents of all these columns beside its values, and one launch of its reverse mode what they
+    add to the gradient's. Where that can't be, as for `jacobian`, or as a kernel overwrites what its derivative needs
+    and has to log it, or gradients are used beside the Tape, fewer calls at once: down to one column, which makes
+    another call. The bits are the same.
+
+    Args, errors: as for `hvp`; the function is called once for up to 8 numbers in `param`, each time with the same
+    contents of it, and whatever its other calls have left in other memory.
 
     Returns:
         A new array; its shape is that of `param.to_numpy()` twice.
     """
-    columns = [_of(param, lambda one: _hvp(function, loss, param, one), direction) for direction in _basis(param)]
+
+    def several(mode: Columns) -> list[Array]:
+        with mode, Tape(loss):
+            function()
+        return mode.columns(param.grad)
+
+    columns = _columns(loss, param, several, lambda one: _hvp(function, loss, param, one))
     shape: tuple[int, ...] = param.shape + param.element_shape
     return np.stack(columns, axis=-1).reshape(shape + shape)
 
@@ -65,8 +76,8 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
     """The Jacobian of `output` by `param`, in forward mode: up to 8 columns for each call of the function.
 
     A launch computes the tangents of all these columns beside its values. Where that can't be, as the function looks at
-    duals, differentiates in reverse or works on sparse fields, or memory is short, fewer calls at once: down to one
-    column, which makes another call. The bits are the same.
+    duals, differentiates in reverse without a Tape or works on sparse fields, or memory is short, fewer calls at once:
+    down to one column, which makes another call. The bits are the same.
 
     Args:
         function: called without arguments, each time with the same contents of the parameter, and whatever its other
@@ -77,12 +88,11 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
     Returns:
         A new array; its shape is that of `output.to_numpy()`, then that of `param.to_numpy()`.
     """
-    directions = list(_basis(param))
-    columns: list[Array] = []
-    lanes = min(_MOST_LANES, 1 << (len(directions) - 1).bit_length())
-    while lanes > 1 and len(columns) < len(directions):
-        more, lanes = _together(function, output, param, directions[len(columns) :], lanes)
-        columns += more
+
+    def several(mode: Columns) -> list[Array]:
+        with mode:
+            function()
+        return mode.columns(output)
 
     def column(direction: Array) -> Array:
         with FwdMode(loss=output, param=param, seed=direction):
@@ -90,13 +100,26 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
         tangent: Array = output.dual.to_numpy()
         return tangent
 
-    columns += [_of(param, column, direction) for direction in directions[len(columns) :]]
+    columns = _columns(output, param, several, column)
     shape: tuple[int, ...] = output.shape + output.element_shape + param.shape + param.element_shape
     return np.stack(columns, axis=-1).reshape(shape)
 
 
+def _columns(
+    loss: Data, param: Data, several: Callable[[Columns], list[Array]], column: Callable[[Array], Array]
+) -> list[Array]:
+    """A column for each number in `param`: `several` computes some in a mode, as far as that goes, `column` one."""
+    directions = list(_basis(param))
+    columns: list[Array] = []
+    lanes = min(_MOST_LANES, 1 << (len(directions) - 1).bit_length())
+    while lanes > 1 and len(columns) < len(directions):
+        more, lanes = _together(loss, param, several, directions[len(columns) :], lanes)
+        columns += more
+    return columns + [_of(param, column, direction) for direction in directions[len(columns) :]]
+
+
 def _together(
-    function: Callable[[], object], output: Data, param: Data, directions: Sequence[Array], lanes: int
+    loss: Data, param: Data, several: Callable[[Columns], list[Array]], directions: Sequence[Array], lanes: int
 ) -> tuple[list[Array], int]:
     """The columns along these directions, `lanes` of them with each call of the function.
 
@@ -108,8 +131,8 @@ def _together(
         for start in range(0, len(directions), lanes):
             block = directions[start : start + lanes]
             idle = [np.zeros_like(block[0])] * (lanes - len(block))
-            mode = Columns(output, param, [*block, *idle], memory)
-            more = _of(param, lambda mode: _tangents(mode, function, output), mode)
+            mode = Columns(loss, param, [*block, *idle], memory)
+            more = _of(param, lambda mode: _unrefused(mode, several), mode)
             if mode.narrower:
                 return columns, mode.narrower
             columns += more[: len(block)]
@@ -118,12 +141,10 @@ def _together(
         memory.drop()
 
 
-def _tangents(mode: Columns, function: Callable[[], object], output: Data) -> list[Array]:
-    """The tangents of the output along all directions of a mode; none if the mode refuses something."""
+def _unrefused(mode: Columns, several: Callable[[Columns], list[Array]]) -> list[Array]:
+    """The columns along all directions of a mode; none if the mode refuses something."""
     try:
-        with mode:
-            function()
-        return mode.columns(output)
+        return several(mode)
     except Exception:
         if mode.narrower:
             return []

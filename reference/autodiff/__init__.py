@@ -9,6 +9,7 @@ emission/         runs the kernel again (sweep.py) and back (backward.py)
 saving/           which values are saved for the reverse pass, and which are recomputed
 overwrite/        memory that the kernel overwrites though the reverse pass needs it: refused, or had in another way
 activities/       which values carry adjoints, and which memory matters to them
+lanes.py          a reverse kernel for several directions at once: each has memory of its own
 places.py         names of the places by which derived kernels tell whoever launches them something
 May import: transforms, analysis, ir, errors.
 """

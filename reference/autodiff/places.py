@@ -7,7 +7,7 @@ from typing import Final
 
 from ..ir.structure import Place
 
-__all__ = ["RECORD", "WANTED", "in_lane"]
+__all__ = ["RECORD", "WANTED", "in_lane", "lane_name"]
 
 RECORD: Final = "access.record"
 """The place in which a checked kernel (`access.py`) reports the first write of an element that was read before."""
@@ -19,6 +19,11 @@ Not every target has an atomic maximum of integers with 64 bits and a sign.
 """
 
 
-def in_lane(dual: Place, lane: int) -> Place:
-    """The place of a lane's tangents: lane 0 has those of the place `dual`, the others are like it."""
-    return replace(dual, name=f"{dual.name}.{lane}") if lane else dual
+def in_lane(place: Place, lane: int) -> Place:
+    """The place of a lane: lane 0 has `place` itself, the others have places like it."""
+    return replace(place, name=lane_name(place.name, lane)) if lane else place
+
+
+def lane_name(name: str, lane: int) -> str:
+    """What a place is called in a lane, which is called `name` in lane 0."""
+    return f"{name}.{lane}" if lane else name

@@ -221,7 +221,8 @@ class Launch(Event):
         """Copies of memory as it was before the launch."""
         copies: dict[str, Buffer] = {}
         for alias, name in mode.beside.items():
-            ((_, buffer),) = memory_of(self.specialisation, self.call, frozenset((name,)))
+            buffer = self._memory(name)
+            assert buffer is not None
             contents = buffer.read()
             for change in self.changes:
                 if identity(change.buffer) == identity(buffer):

@@ -15,7 +15,7 @@ from ..gradients.seeds import SEED, is_real, seeds_of
 from ..runtime import state
 from ..runtime.memory.copying import ByName
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD, REWIRED
-from ..runtime.threads.recording import Forward, capturing, in_charge, is_recording, recording
+from ..runtime.threads.recording import Forward, capturing, forward_mode, in_charge, is_recording, recording
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import settle
 from .reverse_shortcut import shortcut
@@ -77,6 +77,9 @@ class Gradient(ByName):
             capture.reverse(self, args, kwargs)
         elif is_recording():
             recorder: object = in_charge()
+            forward = forward_mode()
+            if forward is not None:
+                forward.reverses()
             with recording(None):
                 specialisation, call, runtime = self.prepared(args, kwargs)
                 if isinstance(recorder, Forward):

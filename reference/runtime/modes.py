@@ -11,18 +11,19 @@ from ..autodiff.checkpointing.schedule import Checkpoints
 from ..autodiff.emission.journal import Journal
 from ..autodiff.forward import forward
 from ..autodiff.journaled import journaled
+from ..autodiff.lanes import in_lanes
 from ..autodiff.overwrite.before import split_before
 from ..autodiff.overwrite.replay import with_scratch
 from ..autodiff.overwrite.updates import ordered_updates, plain_updates
-from ..autodiff.places import RECORD, in_lane
+from ..autodiff.places import RECORD, in_lane, lane_name
 from ..autodiff.reverse import reverse
 from ..autodiff.seen import seen
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
-from ..ir.ops import ASSERT, PLACE_ACCESSES, PRINT
+from ..ir.ops import ASSERT, PLACE_ACCESSES, PLACE_WRITES, PRINT
 from ..ir.structure import Kernel, Op, Place, Region
 from ..transforms.pipeline import optimize
 from ..transforms.rewriting.rewrite import clone_kernel
-from .derived import Derived, JournalMode
+from .derived import Derived, JournalMode, Recipe
 from .protocol.options import Options
 from .threads.collection import uncollected
 
@@ -30,6 +31,7 @@ __all__ = [
     "checked_mode",
     "forward_mode",
     "journal_mode",
+    "lanes_mode",
     "reverse_mode",
     "seen_mode",
 ]
@@ -124,6 +126,46 @@ def reverse_mode(kernel: Kernel, grads: Mapping[str, Place], options: Options, *
             replayed=frozenset(scratch),
         )
         return replace(_only_read(reverse(early, recipe.grads, recipe.replayed), aliases), recipe=recipe)
+
+
+@uncollected()
+def lanes_mode(derived: Derived, lanes: int, own: Collection[str]) -> Derived:
+    """A reverse mode for several directions; `in_lane` says which places have the memory of each.
+
+    Args:
+        derived: for one direction: the kernel, what stands beside, and the recipe count.
+        lanes: how many directions there are.
+        own: the places of which each direction has one. So it has of what stands beside these, of temps and of scratch
+            memory.
+    """
+    kernel, names = derived.kernel, {*own}
+    names |= {alias for alias, name in derived.beside.items() if name in own}
+    names |= {place.name for place in kernel.places.values() if place.kind == "temp"}
+    names |= {op.attrs["place"].name for op in kernel.body.walk() if op.opdef in PLACE_WRITES}
+    beside = {
+        lane_name(alias, lane): lane_name(name, lane if name in own else 0)
+        for alias, name in derived.beside.items()
+        for lane in range(lanes if alias in names else 1)
+    }
+    recipe = None if derived.recipe is None else _RecipeInLanes(derived.recipe, lanes, frozenset(own))
+    return Derived(in_lanes(kernel, lanes, names), beside, recipe=recipe)
+
+
+@dataclass(frozen=True)
+class _RecipeInLanes:
+    """What a reverse mode for several directions was made of: that for `one`."""
+
+    one: Recipe
+    lanes: int
+    own: frozenset[str]
+
+    def plan(self, levels: int = 1) -> CheckpointPlan:
+        """See `Recipe`: what one direction takes."""
+        return self.one.plan(levels)
+
+    def made(self, checkpoints: Checkpoints) -> Derived:
+        """See `Recipe`."""
+        return lanes_mode(self.one.made(checkpoints), self.lanes, self.own)
 
 
 @uncollected()

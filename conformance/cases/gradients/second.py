@@ -235,3 +235,107 @@ def columns_of_a_jacobian(qd, dtype):
         expected[i][i] += 4 * a**3 * xs[8 - i]
         expected[i][8 - i] += a**4
     return Run(run, given={x: xs}, expect=[(columns, expected), (x, xs)])
+
+
+@case(rules=["grad.second"], dtypes=TYPES)
+def columns_of_a_hessian(qd, dtype):
+    """Nine columns, several of which a launch computes: of the sum of x[i]^4 x[8 - i], by a loop and a branch."""
+    x, y, loss = real(qd, dtype, 9), real(qd, dtype, 9), real(qd, dtype)
+    columns = qd.field(dtype, shape=(9, 9))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for j in range(3):
+                if j < 2:
+                    s = s * s
+                else:
+                    y[i] = s * x[8 - i]
+
+    @qd.kernel
+    def total():
+        for i in y:
+            loss[None] += y[i]
+
+    def program():
+        y.fill(1.0)
+        k()
+        total()
+
+    def run():
+        columns.from_numpy(qd.ad.hessian(program, loss, x))
+
+    xs = [0.5, -1.0, 2.0, 0.25, -0.5, 4.0, 1.0, -2.0, 8.0]
+    expected = [[0.0] * 9 for _ in xs]
+    for i, a in enumerate(xs):
+        expected[i][i] += 12 * a**2 * xs[8 - i]
+        expected[i][8 - i] += 4 * a**3
+        expected[8 - i][i] += 4 * a**3
+    return Run(run, given={x: xs}, expect=[(columns, expected), (x, xs)])
+
+
+@case(rules=["grad.second"], dtypes=TYPES)
+def columns_of_a_hessian_of_steps_in_place(qd, dtype):
+    """What launches overwrite of array arguments comes back for all columns: the sum of x[i]^2 x[8 - i]^2."""
+    x = qd.ndarray(dtype, shape=(9,), needs_grad=True, needs_dual=True)
+    loss, columns = real(qd, dtype), qd.field(dtype, shape=(9, 9))
+
+    @qd.kernel
+    def square(a: qd.types.ndarray()):
+        for i in a:
+            a[i] = a[i] * a[i]
+
+    @qd.kernel
+    def total(a: qd.types.ndarray()):
+        for i in a:
+            loss[None] += a[i] * a[8 - i]
+
+    def program():
+        square(x)
+        total(x)
+
+    def run():
+        columns.from_numpy(qd.ad.hessian(program, loss, x))
+
+    xs = [0.5, -1.0, 2.0, 0.25, -0.5, 4.0, 1.0, -2.0, 8.0]
+    expected = [[0.0] * 9 for _ in xs]
+    for i, a in enumerate(xs):
+        b = xs[8 - i]
+        for row, column, number in ((i, i, 2 * b * b), (8 - i, 8 - i, 2 * a * a), (i, 8 - i, 4 * a * b)):
+            expected[row][column] += number
+        expected[8 - i][i] += 4 * a * b
+    return Run(run, given={x: xs}, expect=[(columns, expected), (x, xs)])
+
+
+@case(rules=["grad.second", "sizing.checkpoints"], options={"ad_stack_heap_limit": 4096})
+def columns_of_a_hessian_with_checkpoints(qd):
+    """Loops that keep more than the heap may hold: the sum of x[i] times the product of all x[j]^50, at 1 and -1."""
+    x, y, loss = real(qd, qd.f32, 8), real(qd, qd.f32, 8), real(qd, qd.f32)
+    columns = qd.field(qd.f32, shape=(8, 8))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            s = x[i]
+            for j in range(400):
+                s = s * x[j % 8]
+            y[i] = s
+
+    @qd.kernel
+    def total():
+        for i in y:
+            loss[None] += y[i]
+
+    def program():
+        k()
+        total()
+
+    def run():
+        columns.from_numpy(qd.ad.hessian(program, loss, x))
+
+    xs = [1.0, 1.0, 1.0, -1.0] * 2
+    expected = [[50 * (a + b) + sum(xs) * 2500 * a * b for b in xs] for a in xs]
+    for i in range(8):
+        expected[i][i] -= 50 * sum(xs)
+    return Run(run, given={x: xs}, expect=[(columns, expected), (x, xs)])

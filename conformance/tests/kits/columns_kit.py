@@ -1,4 +1,4 @@
-"""Jacobians whose columns are computed together, beside one column at a time: the bits are to be the same."""
+"""Jacobians and Hessians whose columns are computed together, beside one at a time: the bits are to be the same."""
 
 from __future__ import annotations
 
@@ -49,6 +49,53 @@ def check_random_program(number: int, arch: str, dtype: str) -> None:
     (param,) = run.gradient.forward_seed
     for output in run.expect:
         check_columns(lambda: _started(run, param), output, param)
+
+
+def products(function: Callable[[], object], loss: Any, param: Any) -> Array:
+    """The Hessian, by its products with one unit vector after the other."""
+    shape = param.to_numpy().shape
+    columns = [qd.ad.hvp(function, loss, param, direction) for direction in np.eye(math.prod(shape))]
+    return np.stack(columns, axis=-1).reshape(shape + shape)
+
+
+def check_hessian(function: Callable[[], object], loss: Any, param: Any) -> Array:
+    """The Hessian; AssertionError if it is not what products give, or the parameter or its gradient are others."""
+    start = param.to_numpy()
+    wanted, gradient = products(function, loss, param), param.grad.to_numpy()
+    hessian = qd.ad.hessian(function, loss, param)
+    assert same_bits(hessian, wanted)
+    assert same_bits(param.grad.to_numpy(), gradient)
+    assert same_bits(param.to_numpy(), start)
+    return hessian
+
+
+def check_random_hessian(number: int, arch: str, dtype: str) -> None:
+    """`check_hessian` of the squares of what a random program of one or two kernels computes, for each output."""
+    run = random_run(number, arch, dtype)
+    assert run.gradient is not None
+    (param,) = run.gradient.forward_seed
+    loss = qd.field(getattr(qd, dtype), shape=(), needs_grad=True, needs_dual=True)
+    for output in run.expect:
+        squares = _squares(output, loss)
+
+        def function(squares: Callable[[], object] = squares) -> None:
+            _started(run, param)
+            squares()
+
+        check_hessian(function, loss, param)
+
+
+def _squares(output: Any, loss: Any) -> Callable[[], object]:
+    @qd.kernel
+    def of_one() -> None:
+        loss[None] += output[None] * output[None]
+
+    @qd.kernel
+    def of_all() -> None:
+        for i in output:
+            loss[None] += output[i] * output[i]
+
+    return of_all if output.shape else of_one
 
 
 def random_run(number: int, arch: str, dtype: str) -> Run:

@@ -23,6 +23,7 @@ from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ...values.linked import Linked
 from ..clearing import claim, clear_all, is_another_threads
+from ..events import Launch
 from ..memory.positions import flat_positions
 from ..memory.undo import differing, identity
 from ..modes.companions import companions
@@ -156,6 +157,9 @@ class FwdMode(Scoped):
             self._take(*_memory(specialisation, call.arrays, name, place.name))
         return bool(duals)
 
+    def reverses(self) -> None:
+        """A launch is about to be differentiated in reverse by `kernel.grad()`, also inside of a Tape."""
+
     def adjoint(
         self, kernel: Any, specialisation: Specialisation, call: Call, runtime: Runtime, args: Sequence[object]
     ) -> tuple[Specialisation, Call]:
@@ -166,10 +170,32 @@ class FwdMode(Scoped):
         if not has_second(specialisation):
             return specialisation, call
         refuse_partial(specialisation)
+        return kernel.with_tangents(specialisation, runtime), self.second(kernel, call, args)
+
+    def second(self, kernel: Any, call: Call, args: Sequence[object]) -> Call:
+        """A call with the duals of the gradients of what it passes."""
         second = with_arrays(call, dict(duals_of_gradients(kernel.parameters, args)))
         if call.seeds:
             second.seeds = (*[0.0] * len(call.seeds), *call.seeds)  # of the numbers, then of their tangents
-        return kernel.with_tangents(specialisation, runtime), second
+        return second
+
+    # ---- a Tape within it
+
+    def open_tape(self, *, plain: bool) -> None:
+        """A Tape begins; a `plain` one sets gradients to zero, and checks nothing."""
+
+    def recorded(self, launches: list[Launch], plain: Specialisation, runtime: Runtime) -> list[Launch]:
+        """What a Tape records where it would record `launches`, of the tangents of `plain` or of that itself."""
+        return launches
+
+    def beside_gradient(self, grad: Buffer) -> Sequence[Buffer]:
+        """The memory of gradients, or of their tangents, along all directions: the first of which has `grad`."""
+        return (grad,)
+
+    def host_looked(self, array: Any) -> None:
+        """The host reads an array."""
+
+    # ---- the host
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """The `value` that the host has read at a `position` of an array; it moves along the dual of the element."""

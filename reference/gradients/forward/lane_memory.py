@@ -1,11 +1,11 @@
-"""The memory of the tangents along several directions, of which duals hold one."""
+"""The memory of tangents and gradients along several directions, of which duals and gradients hold one."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-from ...autodiff.places import in_lane
+from ...autodiff.places import in_lane, lane_name
 from ...errors import AdstackMemoryError, BackendUnavailableError
 from ...ir.ops import ARRAY_ALLOC
 from ...ir.structure import Kernel
@@ -17,7 +17,7 @@ from ...runtime.state import Runtime
 from ..memory.undo import identity
 from ..modes.companions import companions, names_of
 from ..modes.differentiated import Differentiated
-from ..modes.lanes import with_lanes
+from ..modes.lanes import own_places, reversed_in_lanes, with_lanes
 from ..modes.state import Names
 
 __all__ = ["LaneMemory", "TooManyLanesError"]
@@ -34,17 +34,23 @@ class TooManyLanesError(Exception):
 
 
 class LaneMemory:
-    """The tangents along several directions, as long as one Jacobian is computed; and what computes them.
+    """The tangents along several directions, as long as one matrix is computed; and what computes them.
 
     Args:
         lanes: how many directions there are.
+
+    Attributes:
+        open: whether it is still being computed.
     """
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
+        self.open = True
+        self._gradients: set[Hashable] = set()
+        self._reversed: dict[int, tuple[Differentiated, Differentiated]] = {}
         self._bytes = 0
         self._buffers: dict[Hashable, tuple[Buffer, ...]] = {}
-        self._modes: dict[tuple[Specialisation, Names], Differentiated] = {}
+        self._modes: dict[tuple[Specialisation, Names, int | None], Differentiated] = {}
 
     def beside(self, dual: Buffer) -> Sequence[Buffer]:
         """The memory of all tangents of what has the memory `dual` beside it, which is the first of them.
@@ -65,15 +71,27 @@ class LaneMemory:
             every = self._buffers[key] = (dual, *more)
         return every
 
+    def beside_gradient(self, grad: Buffer) -> Sequence[Buffer]:
+        """The same for memory of gradients, or of their tangents."""
+        self._gradients.add(identity(grad))
+        return self.beside(grad)
+
     def clear(self) -> None:
-        """Set all tangents to zero but those in the memory of duals."""
+        """Set all tangents and gradients to zero but those along the first direction."""
         for _, *more in self._buffers.values():
             for buffer in more:
                 buffer.write(0)
 
+    def clear_gradients(self) -> None:
+        """Set the gradients to zero, and their tangents, but those along the first direction."""
+        for key in self._gradients:
+            for buffer in self._buffers[key][1:]:
+                buffer.write(0)
+
     def drop(self) -> None:
         """Free the memory."""
-        buffers, self._buffers, self._modes = self._buffers, {}, {}
+        self.open = False
+        buffers, self._buffers, self._modes, self._reversed = self._buffers, {}, {}, {}
         for _, *more in buffers.values():
             for buffer in more:
                 buffer.drop()
@@ -83,18 +101,43 @@ class LaneMemory:
         """Whether others may look at a dual without adstack's knowledge."""
         return any(dual.shared for dual, *_ in self._buffers.values())
 
-    def mode(self, specialisation: Specialisation, runtime: Runtime) -> Differentiated:
-        """What computes the tangents of the specialisation; TooManyLanesError if the device has no room for so many."""
-        key = specialisation, names_of(companions(specialisation, "dual"))
+    def mode(self, specialisation: Specialisation, runtime: Runtime, part: int | None = None) -> Differentiated:
+        """What computes the tangents of the specialisation, or of one of its parts.
+
+        TooManyLanesError if the device has no room for so many.
+        """
+        key = specialisation, names_of(companions(specialisation, "dual")), part
         mode = self._modes.get(key)
         if mode is None:
             if (self.lanes - 1) * _private(specialisation.kernel) > MOST_PRIVATE:
                 raise TooManyLanesError
             try:
-                mode = self._modes[key] = with_lanes(specialisation, self.lanes, runtime, self.beside)
+                mode = self._modes[key] = with_lanes(specialisation, self.lanes, runtime, self.beside, part)
             except (AdstackMemoryError, BackendUnavailableError) as error:
                 raise TooManyLanesError from error
         return mode
+
+    def reverse_mode(self, mode: Differentiated, runtime: Runtime) -> Differentiated:
+        """A reverse mode for all directions instead of one; TooManyLanesError if the device has no room for so many."""
+        _, every = self._reversed.get(id(mode), (mode, None))
+        if every is None:
+            if (self.lanes - 1) * _private(mode.derived.kernel) > MOST_PRIVATE:
+                raise TooManyLanesError
+            try:
+                every = reversed_in_lanes(mode, self.lanes, runtime, self.beside)
+            except (AdstackMemoryError, BackendUnavailableError) as error:
+                raise TooManyLanesError from error
+            self._reversed[id(mode)] = mode, every
+        return every
+
+    def reversed_arrays(self, one: Differentiated, call: Call) -> dict[str, Buffer]:
+        """The memory of a call's array arguments for the launch of a reverse mode in all directions."""
+        arrays = {name: call.arrays[name] for name, place in own_places(one).items() if place.kind == "ndarray"}
+        return {
+            lane_name(name, lane): buffer
+            for name, first in arrays.items()
+            for lane, buffer in enumerate(self.beside(first))
+        }
 
     def arrays(self, mode: Differentiated, call: Call) -> dict[str, Buffer]:
         """The memory of the tangents of a call's array arguments, by the names of the places."""

@@ -5,7 +5,7 @@ All of differentiation is loaded for it, so that `compiled.py` imports it when a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
 
@@ -15,7 +15,7 @@ from ...launch.specialisation import Specialisation
 from ...runtime.compiled import Compiled
 from ...runtime.compiler import compile_kernel
 from ...runtime.derived import Derived
-from ...runtime.modes import checked_mode, forward_mode, journal_mode, reverse_mode, seen_mode
+from ...runtime.modes import checked_mode, forward_mode, journal_mode, lanes_mode, reverse_mode, seen_mode
 from ...runtime.plans import Plan
 from ...runtime.state import Runtime
 from .checkpointed import Checkpointed
@@ -26,9 +26,11 @@ from .state import Journaled, Mode, Role, state_of
 
 __all__ = [
     "MODES",
+    "compile_derived",
     "compile_lanes",
     "compile_mode",
     "compile_parts",
+    "compile_reversed",
     "compile_with_journal",
     "races_of",
     "seen_mode",
@@ -64,11 +66,27 @@ def compile_with_journal(specialisation: Specialisation, places: dict[str, Place
 
 
 def compile_lanes(
-    specialisation: Specialisation, places: dict[str, Place], lanes: int, runtime: Runtime
+    specialisation: Specialisation, places: dict[str, Place], lanes: int, part: int | None, runtime: Runtime
 ) -> tuple[Derived, Compiled]:
-    """The specialisation with several tangents beside each value; `places` are those of the duals."""
+    """The specialisation with several tangents beside each value; `places` are those of the duals.
+
+    With `part` only that one of its parts, of which there are as many as with one tangent beside each value.
+    """
     derived = forward_mode(specialisation.kernel, places, runtime.options, lanes)
-    return derived, compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
+    if part is not None:
+        derived = Derived(parts(derived.kernel)[part])
+    return derived, compile_derived(derived, runtime)
+
+
+def compile_reversed(derived: Derived, lanes: int, own: Collection[str], runtime: Runtime) -> tuple[Derived, Compiled]:
+    """A reverse mode for several directions, each of which has the places `own` of the user's memory for itself."""
+    several = lanes_mode(derived, lanes, own)
+    return several, compile_derived(several, runtime)
+
+
+def compile_derived(derived: Derived, runtime: Runtime) -> Compiled:
+    """A kernel in another mode, with its adstacks sized."""
+    return compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
 
 
 def _part(specialisation: Specialisation, kernel: Kernel, runtime: Runtime) -> Specialisation:
@@ -91,7 +109,7 @@ def compile_mode(
     """
 
     def plan_of(derived: Derived) -> Plan:
-        compiled = compile_kernel(derived.kernel, runtime.options, runtime.backend, adstacks=True)
+        compiled = compile_derived(derived, runtime)
         used = compiled.program.places
         buffers = {n: data.buffer for n, data in specialisation.fields.items() if n in used}
         for name, place in places.items():

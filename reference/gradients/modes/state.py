@@ -83,10 +83,11 @@ class ActiveKey(NamedTuple):
 
 
 class LanesKey(NamedTuple):
-    """The key of the kernel that computes so many tangents of each value."""
+    """The key of the kernel that computes so many tangents of each value, or of one of its parts, by number."""
 
     names: Names
     lanes: int
+    part: int | None = None
 
 
 class Accompanied(NamedTuple):

@@ -12,8 +12,9 @@ from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
 from ...runtime.state import Runtime
 from ...runtime.threads.recording import Forward, in_charge, is_recording
+from ..events import Launch
 from ..modes.companions import accompanied
-from ..modes.jvp import refuse_partial
+from ..modes.jvp import has_second, refuse_partial
 from .links import Links
 from .losses import Loss
 
@@ -61,8 +62,13 @@ class Around:
         if jvp is not specialisation:
             if accompanied(specialisation, "grad"):
                 refuse_partial(specialisation)
-            _, call = self.forward.adjoint(kernel, specialisation, call, runtime, args)
+            if has_second(specialisation):
+                call = self.forward.second(kernel, call, args)
         return jvp, call
+
+    def recorded(self, launches: list[Launch], plain: Specialisation, runtime: Runtime) -> list[Launch]:
+        """The launches to record for a call that `plain` would serve, in all directions that forward mode follows."""
+        return launches if self.forward is None else self.forward.recorded(launches, plain, runtime)
 
     def returned(self, specialisation: Specialisation, scalars: Sequence[Any], links: Links) -> Any:
         """What the user gets of what a launch with tangents returned: numbers that no gradient can be taken of."""
@@ -70,6 +76,16 @@ class Around:
             return None
         value = result_value(specialisation.returns, scalars[: len(specialisation.kernel.returns)])
         return links.refused(specialisation.returns, value, _WHY, _ORIGIN)
+
+    def looked(self, array: Any) -> None:
+        """The host reads an array."""
+        if self.forward is not None:
+            self.forward.host_looked(array)
+
+    def begin(self, *, plain: bool) -> None:
+        """The tape begins to record; a `plain` one sets gradients to zero, and checks nothing."""
+        if self.forward is not None:
+            self.forward.open_tape(plain=plain)
 
     def read(self, value: float, links: Links) -> Any:
         """A `value` that the host has read of memory that has a gradient: a number that no gradient can be taken of."""
@@ -84,12 +100,15 @@ class Around:
         else:
             self.forward.host_wrote(array, where)
         has_dual = array.dual is not None and array.dual.is_placed
-        return [array.buffer, array.dual.buffer] if has_dual else [array.buffer]
+        return [array.buffer, *self.forward.beside(array.dual.buffer)] if has_dual else [array.buffer]
 
     def seed(self, loss: Loss) -> None:
         """The loss's gradient is the same in every direction."""
         if self.forward is not None:
-            loss.data.grad.dual.fill(0.0)
+            gradient = loss.data.grad
+            for buffers, number in ((gradient.buffer, 1.0), (gradient.dual.buffer, 0.0)):
+                for buffer in self.forward.beside_gradient(buffers):
+                    buffer.write(number)
 
     def refuse(self, function: Any, what: str) -> None:
         """AdstackRuntimeError within forward mode: the function has no second derivative, as `what` says."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...runtime.memory.buffers import Buffer
-from ..memory.undo import Change, Overwritten, identity
+from ..memory.undo import Change, Overwritten
+from .gradients import Gradients
 
 __all__ = ["Outside"]
 
@@ -28,19 +29,19 @@ class Outside:
         self._mask(grad)[where] = True
 
     def taken(
-        self, changes: Iterable[Change], gradients: Mapping[Hashable, Buffer], complete: set[int]
+        self, changes: Iterable[Change], gradients: Gradients, complete: set[int]
     ) -> tuple[list[Overwritten], Collection[int]]:
         """The elements, which are noted no more, and the identities of the memory of the gradients that were noted.
 
         Args:
             changes: of memory: what numpy, torch or other threads wrote is among the elements, as far as it changed.
-            gradients: by the identity of the memory that they belong to.
+            gradients: which memory has which.
             complete: identities of the memory of gradients whose writes were all noted.
         """
         noted = set(self._masks)
         for change in changes:
-            grad = gradients.get(identity(change.buffer))
-            if grad is not None and id(grad) not in complete:
-                self._mask(grad)[...] |= change.mask()
+            for grad in gradients.of(change.buffer):
+                if id(grad) not in complete:
+                    self._mask(grad)[...] |= change.mask()
         masks, self._masks = self._masks, {}
         return [Overwritten(grad, mask, given=True) for grad, mask in masks.values()], noted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakMethod
 
@@ -17,15 +17,16 @@ from ...runtime.threads.recording import RECORDERS, Capture, capturing, recordin
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ..access import launch_checked
-from ..clearing import claim, clear_all, is_another_threads
+from ..clearing import clear_all
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.positions import flat_positions
-from ..memory.undo import Change, Log, Rewound, Touched, identity, whole
+from ..memory.undo import Change, Log, Rewound, Touched, whole
 from .around import Around
 from .check import check_gradients
 from .cleared import Cleared, clearable
 from .ended import Ended
 from .follow import Follow
+from .gradients import Gradients
 from .inside import Constants, Inside
 from .links import LinkedCopy, LinkedWrites, Linking, Links, unrepeated
 from .losses import Loss
@@ -89,7 +90,7 @@ class Tape(Scoped):
         self._events: list[Event] = []
         self._log = Log()
         self._cleared = Cleared(self.clear_gradients)
-        self._gradients: dict[Any, Buffer] = {}
+        self._gradients = Gradients(clears=self.clear_gradients)
         self._outside = Outside()
         self._told: set[int] = set()
         self._links = Links()
@@ -118,6 +119,7 @@ class Tape(Scoped):
         self._cleared = Cleared(self.clear_gradients)
         if self.clear_gradients:
             clear_all("grad")
+        self._around.begin(plain=self.clear_gradients and not (self.validation or self.grad_check))
         self.loss.start()
         holder = self._log.holder = self.holder()
         if not (self.validation or self.grad_check or self._around.forward is not None):  # which need each call
@@ -159,7 +161,7 @@ class Tape(Scoped):
             self._end_run(last=True)
             self._check_whole()
             self._note_host()
-            check_reached(self.loss, self._events, self._gradients.values(), lambda: self.calls)
+            check_reached(self.loss, self._events, self._gradients.all(), lambda: self.calls)
             self.loss.seed()
             self._around.seed(self.loss)
             self._links.start()
@@ -198,6 +200,7 @@ class Tape(Scoped):
         launched, call = self._around.launched(kernel, specialisation, call, runtime, positional)
         self._cleared.clear(clearable(launched, call))
         launches = recordable(launched, call, runtime, first_only=self.validation)
+        launches = self._around.recorded(launches, specialisation, runtime)
         for launch in launches:
             result = self._record(launch, runtime)
         for records in {launched.records, specialisation.records} - {None}:
@@ -243,7 +246,7 @@ class Tape(Scoped):
         run.changes = self._log.mark()
         if not last:
             self._log.watch(span.needed.values())
-        self._gradients.update(span.gradients)
+        self._gradients.update(span.gradients.items())
         self._append(run)
         self._calls.append(run)
         return False
@@ -256,7 +259,7 @@ class Tape(Scoped):
     def _record(self, launch: Launch, runtime: state.Runtime) -> Any:
         """Launch, and log what it changes of what is needed."""
         self._note_host()
-        self._note_gradients(launch.gradients)
+        self._gradients.note(launch.gradients)
         written, (before, after) = launch.written(), launch.needed()
         self._log.watch(before)
         if self.grad_check:
@@ -307,19 +310,19 @@ class Tape(Scoped):
         self._torn = f"the call of {function.__name__}"
         with recording(inside):
             result = function(*args, **kwargs)
-        self._note_gradients(inside.gradients)
+        self._gradients.note(inside.gradients)
         return result
 
     def host_wrote(self, array: Any, where: Any, entries: Sequence[Any] = ()) -> None:
         """Note which elements of an array, those at `where`, the host wrote."""
         self._end_run()
         for buffer in self._around.written(array, where, entries):
-            grad = self._gradients.get(identity(buffer))
-            if grad is not None:
+            for grad in self._gradients.of(buffer):
                 self._outside.note(grad, where)
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """The `value` that the host read at a `position` of an array, linked to the element if that has a gradient."""
+        self._around.looked(array)
         if array.grad is None or not array.grad.is_placed:
             return value
         if self._around.forward is not None:
@@ -358,7 +361,7 @@ class Tape(Scoped):
     def _split_host(self, array: Any) -> None:
         """What the host wrote until now was before what it does next with an array that has a gradient."""
         self._end_run()
-        self._note_gradients([(array.buffer, array.grad.buffer)])
+        self._gradients.note([(array.buffer, array.grad.buffer)])
         self._note_overwritten([])
 
     def before_others(self, buffer: Block) -> None:
@@ -367,7 +370,7 @@ class Tape(Scoped):
         Which elements these are shows when they are compared with what they are now.
         """
         self._end_run()
-        if isinstance(buffer, Buffer) and identity(buffer) in self._gradients:
+        if isinstance(buffer, Buffer) and self._gradients.of(buffer):
             self._note_host()
             self._log.watch([Touched("memory that another thread wrote", buffer, whole(buffer))])
             self._log.before(buffer)
@@ -383,16 +386,9 @@ class Tape(Scoped):
         if changes or overwritten:
             self._append(HostWrites(overwritten, changes=changes))
 
-    def _note_gradients(self, pairs: Iterable[tuple[Buffer, Buffer]]) -> None:
-        """Work with the gradients of some memory: (memory, gradients), which may be another thread's until now."""
-        for primal, grad in pairs:
-            if self._gradients.get(identity(primal)) is grad:
-                continue
-            self._gradients[identity(primal)] = grad
-            if grad.owned:
-                if self.clear_gradients and is_another_threads(grad):
-                    grad.write(0)
-                claim(grad)
+    def host_looked(self, array: Any) -> None:
+        """The host reads all of an array."""
+        self._around.looked(array)
 
     def report(self) -> TapeReport:
         """What was kept of overwritten memory, per event and buffer, and how large it is."""

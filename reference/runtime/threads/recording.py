@@ -13,6 +13,7 @@ __all__ = [
     "Forward",
     "Recorder",
     "capturing",
+    "forward_mode",
     "host_wrote",
     "in_charge",
     "is_recording",
@@ -54,6 +55,27 @@ class Forward(Protocol):
     def adjoint(self, kernel: Any, compiled: Any, call: Any, runtime: Any, args: Sequence[object]) -> tuple[Any, Any]:
         """What is differentiated in place of the specialisation `compiled`, and the call with what that takes."""
 
+    def reverses(self) -> None:
+        """A launch is about to be differentiated in reverse by `kernel.grad()`, also inside of a tape."""
+
+    def second(self, kernel: Any, call: Any, args: Sequence[object]) -> Any:
+        """A call with the duals of the gradients of what it passes."""
+
+    def open_tape(self, *, plain: bool) -> None:
+        """A tape begins; a `plain` one sets gradients to zero, and checks nothing."""
+
+    def recorded(self, launches: list[Any], plain: Any, runtime: Any) -> list[Any]:
+        """What a tape records where it would record these launches, of `plain` or of that with its tangents."""
+
+    def beside(self, dual: Any) -> Sequence[Any]:
+        """The memory of tangents along all directions, of which the first has `dual`."""
+
+    def beside_gradient(self, grad: Any) -> Sequence[Any]:
+        """The same for gradients and their tangents."""
+
+    def host_looked(self, array: object) -> None:
+        """The host reads an array."""
+
     def host_wrote(self, array: object, where: object) -> None:
         """See `Recorder`."""
 
@@ -74,6 +96,12 @@ def capturing() -> Capture | None:
     """Who notes the calls of this thread, to make them later; None if they are made now."""
     recorder: object = in_charge()
     return recorder if recorder is not None and isinstance(recorder, Capture) else None  # protocols are slow to ask
+
+
+def forward_mode() -> Forward | None:
+    """The forward mode that is around the calls of this thread, also where something else is in charge."""
+    around: list[object] = [*RECORDERS.own()] if RECORDERS else []
+    return next((one for one in around if one is not None and isinstance(one, Forward)), None)
 
 
 def is_recording() -> bool:
