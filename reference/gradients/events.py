@@ -156,13 +156,14 @@ class Launch(Event):
     def needed(self) -> tuple[list[Touched], list[Touched]]:
         """What the reverse pass reads of memory as it was before the launch, and as it was after."""
         footprint = self._footprint
-        return self._touched(footprint.before), self._touched(footprint.after)
+        return self.touched(footprint.before), self.touched(footprint.after)
 
-    def _touched(self, regions: Iterable[Region]) -> list[Touched]:
-        memory = ((label, self._memory(name), boxes) for name, label, boxes in regions)
+    def touched(self, regions: Iterable[Region]) -> list[Touched]:
+        """The memory of these regions, as far as the launch has any."""
+        memory = ((label, self.buffer_of(name), boxes) for name, label, boxes in regions)
         return [Touched(label, buffer, boxes) for label, buffer, boxes in memory if buffer is not None]
 
-    def _memory(self, name: str) -> Buffer | None:
+    def buffer_of(self, name: str) -> Buffer | None:
         """The memory of a place; None if the launch has none for it."""
         return self.call.arrays.get(name) or self.specialisation.plan.buffers.get(name)
 
@@ -170,7 +171,7 @@ class Launch(Event):
     def gradients(self) -> Iterator[tuple[Buffer, Buffer]]:
         """(memory, memory of its gradients) for each place with a gradient."""
         for name, place in ({} if self.mode is None else self.mode.companions).items():
-            primal = self._memory(name)
+            primal = self.buffer_of(name)
             assert primal is not None
             yield primal, companion_memory(self.specialisation, self.call, name, place, "grad")
 
@@ -180,11 +181,11 @@ class Launch(Event):
 
     def written(self) -> list[Touched]:
         """What the launch may write."""
-        return self._touched(self._footprint.written)
+        return self.touched(self._footprint.written)
 
     def read(self) -> list[Touched]:
         """What the launch may read."""
-        return self._touched(self._footprint.read)
+        return self.touched(self._footprint.read)
 
     @cached_property
     def _footprint(self) -> Footprint:
@@ -221,7 +222,7 @@ class Launch(Event):
         """Copies of memory as it was before the launch."""
         copies: dict[str, Buffer] = {}
         for alias, name in mode.beside.items():
-            buffer = self._memory(name)
+            buffer = self.buffer_of(name)
             assert buffer is not None
             contents = buffer.read()
             for change in self.changes:

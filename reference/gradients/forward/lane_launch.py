@@ -76,10 +76,10 @@ class LaneLaunch(Launch):
         returns, own = self.specialisation.returns, len(self.plain.kernel.returns)
         return None if returns is None else result_value(returns, [*scalars[:own], *scalars[own :: self.count]])
 
-    def _memory(self, name: str) -> Buffer | None:
-        """See `Launch`; names of lanes are known, too."""
+    def buffer_of(self, name: str) -> Buffer | None:
+        """See `Launch.buffer_of`; names of lanes are known, too."""
         first, lane = self._lanes_of.get(name, (name, 0))
-        buffer = super()._memory(first)
+        buffer = super().buffer_of(first)
         return buffer if buffer is None or not lane else self.lanes.beside(buffer)[lane]
 
     @cached_property
@@ -88,8 +88,9 @@ class LaneLaunch(Launch):
         lanes = range(1, self.count)
         return {lane_name(name, lane): (name, lane) for name in self.specialisation.tangents for lane in lanes}
 
-    def _touched(self, regions: Iterable[Region]) -> list[Touched]:
-        return super()._touched([one for region in regions for one in self._everywhere(region)])
+    def touched(self, regions: Iterable[Region]) -> list[Touched]:
+        """See `Launch.touched`; of what has tangents, along all directions."""
+        return super().touched([one for region in regions for one in self._everywhere(region)])
 
     def _everywhere(self, region: Region) -> list[Region]:
         """The same elements along all directions."""
@@ -103,7 +104,7 @@ class LaneLaunch(Launch):
         for name, place in ({} if self.mode is None else self.mode.companions).items():
             first = companion_memory(self.specialisation, self.call, name, place, "grad")
             for lane, grad in enumerate(self.lanes.beside_gradient(first)):
-                primal = self._memory(lane_name(name, lane) if name in self.specialisation.tangents else name)
+                primal = self.buffer_of(lane_name(name, lane) if name in self.specialisation.tangents else name)
                 assert primal is not None
                 yield primal, grad
 
