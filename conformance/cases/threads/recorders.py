@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from adstack.conformance.case import Run, case
+from adstack.conformance.case import Raises, Run, case
 from adstack.conformance.gradients import real
 
 F32 = {"dtypes": ["f32"]}
@@ -137,6 +137,62 @@ def what_another_thread_writes_over_a_result_ends_its_gradient(qd, dtype, who):
             add()
 
     return Run(program, given={x: [1.0, 4.0]}, expect=[(x.grad, [0.0, 6.0]), (m.grad, [3.0, 0.0]), (y, 39.0)])
+
+
+@case(rules=["threads.outside", "grad.second"], params={"who": ["host", "kernel", "element"]}, **F32)
+def what_another_thread_writes_over_a_result_ends_its_second_derivatives(qd, dtype, who):
+    """The values don't move along the direction, and what they replace has neither gradient nor its derivative."""
+    x, m, y = real(qd, dtype, 2), real(qd, dtype, 2), real(qd, dtype, ())
+
+    @qd.kernel
+    def square():
+        for i in x:
+            m[i] = x[i] * x[i]
+
+    @qd.kernel
+    def five():
+        m[0] = 5.0
+
+    @qd.kernel
+    def times():
+        for i in m:
+            y[None] += m[i] * x[i]
+
+    def element():
+        m[0] = 5.0
+
+    def everything():
+        m.from_numpy(np.array([5.0, m[1]]))
+
+    def program():
+        with qd.ad.FwdMode(loss=y, param=x, seed=[2.0, 0.5]), qd.ad.Tape(y):
+            square()
+            in_threads({"host": everything, "kernel": five, "element": element}[who])
+            times()
+
+    expect = [(x.grad, [5.0, 48.0]), (x.grad.dual, [0.0, 12.0]), (m.grad, [1.0, 0.0]), (m.grad.dual, [2.0, 0.0])]
+    return Run(program, given={x: [1.0, 4.0]}, expect=[*expect, (y, 69.0), (y.dual, 10.0 + 24.0)])
+
+
+@case(rules=["threads.outside", "grad.second"], **F32)
+def what_another_thread_writes_last_has_no_second_derivatives(qd, dtype):
+    """No launch comes after the write, which is of the loss: nothing computes that any more."""
+    x, y = real(qd, dtype, 2), real(qd, dtype, ())
+
+    @qd.kernel
+    def cube():
+        for i in x:
+            y[None] += x[i] * x[i] * x[i]
+
+    def last():
+        y[None] = 5.0
+
+    def program():
+        with qd.ad.FwdMode(loss=y, param=x, seed=[2.0, 0.5]), qd.ad.Tape(y):
+            cube()
+            in_threads(last)
+
+    return Run(program, given={x: [1.0, 4.0]}, raises=Raises("RuntimeError", "nothing that the Tape recorded computes"))
 
 
 @case(rules=["threads.recorders", "threads.outside"], **F32)

@@ -16,6 +16,7 @@ from ...launch.specialisation import Specialisation
 from ...runtime import state
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.state import Runtime
+from ...runtime.threads.recording import Constant
 from ..events import Launch
 from ..memory.undo import identity
 from ..modes.differentiated import Differentiated
@@ -114,8 +115,9 @@ class Columns(FwdMode):
         """See `LaneLaunches.is_open`."""
         return self._memory.open
 
-    def open_tape(self, *, plain: bool) -> None:
+    def open_tape(self, constant: Constant, *, plain: bool) -> None:
         """See `FwdMode.open_tape`."""
+        super().open_tape(constant, plain=plain)
         if not plain:
             raise self._alone("a Tape checks launches, or adds to gradients that there are")
         self._taped = True

@@ -18,7 +18,7 @@ from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.state import Runtime
-from ...runtime.threads.recording import RECORDERS, is_recording, recording
+from ...runtime.threads.recording import RECORDERS, Constant, is_recording, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ...values.linked import Linked
@@ -78,6 +78,7 @@ class FwdMode(Scoped):
         self._observer: Entry[Any] | None = None
         self._duals: dict[object, tuple[Buffer, Buffer]] = {}
         self._before: dict[object, Array] = {}
+        self._constant: Constant = lambda buffer, positions: None
 
     def __enter__(self) -> FwdMode:
         if is_recording():
@@ -120,7 +121,7 @@ class FwdMode(Scoped):
         """The direction is zero again, also after an error."""
         try:
             with RUNTIME_LOCK.lock:
-                self._note_others()
+                self.note_others()
                 if not any(loss is self.param for loss in self.losses):
                     with recording(None):
                         self.param.dual.fill(0)
@@ -152,7 +153,7 @@ class FwdMode(Scoped):
         check_constants(specialisation, call)
         duals = companions(specialisation, "dual")
         if duals:
-            self._note_others()
+            self.note_others()
         for name, place in duals.items():
             self._take(*_memory(specialisation, call.arrays, name, place.name))
         return bool(duals)
@@ -181,8 +182,12 @@ class FwdMode(Scoped):
 
     # ---- a Tape within it
 
-    def open_tape(self, *, plain: bool) -> None:
-        """A Tape begins; a `plain` one sets gradients to zero, and checks nothing."""
+    def open_tape(self, constant: Constant, *, plain: bool) -> None:
+        """A Tape begins; a `plain` one sets gradients to zero, and checks nothing.
+
+        `constant` is told which duals are zero because others have written what they are beside.
+        """
+        self._constant = constant
 
     def recorded(self, launches: list[Launch], plain: Specialisation, runtime: Runtime) -> list[Launch]:
         """What a Tape records where it would record `launches`, of the tangents of `plain` or of that itself."""
@@ -232,7 +237,7 @@ class FwdMode(Scoped):
         if key in self._duals and key not in self._before:
             self._before[key] = np.array(buffer.read())
 
-    def _note_others(self) -> None:
+    def note_others(self) -> None:
         """Set the duals to zero of what others have changed, but for the parameter's, which moves along the seed."""
         before, self._before = self._before, {}
         for key, old in before.items():
@@ -241,6 +246,7 @@ class FwdMode(Scoped):
             if len(positions) and dual is not self.param.dual.buffer:
                 for buffer in self.beside(dual):
                     buffer.exchange(positions, np.zeros(len(positions), dual.dtype.numpy))
+                    self._constant(buffer, positions)
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """The host has written to an array: the elements are constant; those of the parameter move along the seed."""

@@ -11,7 +11,7 @@ from ...launch.results import result_value
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
 from ...runtime.state import Runtime
-from ...runtime.threads.recording import Forward, in_charge, is_recording
+from ...runtime.threads.recording import Constant, Forward, in_charge, is_recording
 from ..events import Launch
 from ..modes.companions import accompanied
 from ..modes.jvp import has_second, refuse_partial
@@ -82,10 +82,18 @@ class Around:
         if self.forward is not None:
             self.forward.host_looked(array)
 
-    def begin(self, *, plain: bool) -> None:
-        """The tape begins to record; a `plain` one sets gradients to zero, and checks nothing."""
+    def begin(self, constant: Constant, *, plain: bool) -> None:
+        """The tape begins to record; a `plain` one sets gradients to zero, and checks nothing.
+
+        `constant` is told which tangents are zero because other threads have written what they are beside.
+        """
         if self.forward is not None:
-            self.forward.open_tape(plain=plain)
+            self.forward.open_tape(constant, plain=plain)
+
+    def note_others(self) -> None:
+        """The tangents of what other threads have written are zero."""
+        if self.forward is not None:
+            self.forward.note_others()
 
     def read(self, value: float, links: Links) -> Any:
         """A `value` that the host has read of memory that has a gradient: a number that no gradient can be taken of."""

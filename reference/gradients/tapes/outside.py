@@ -28,6 +28,11 @@ class Outside:
         """The host wrote elements whose gradients stand in `grad`."""
         self._mask(grad)[where] = True
 
+    def note_zeroed(self, gradients: Gradients, tangents: Buffer, positions: Any) -> None:
+        """Tangents at flat positions are zero, as another thread wrote what they are beside: these are constant."""
+        for grad in gradients.of(tangents):
+            self._mask(grad).reshape(-1)[positions] = True
+
     def taken(
         self, changes: Iterable[Change], gradients: Gradients, complete: set[int]
     ) -> tuple[list[Overwritten], Collection[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakMethod
 
@@ -119,7 +120,8 @@ class Tape(Scoped):
         self._cleared = Cleared(self.clear_gradients)
         if self.clear_gradients:
             clear_all("grad")
-        self._around.begin(plain=self.clear_gradients and not (self.validation or self.grad_check))
+        zeroed = partial(self._outside.note_zeroed, self._gradients)
+        self._around.begin(zeroed, plain=self.clear_gradients and not (self.validation or self.grad_check))
         self.loss.start()
         holder = self._log.holder = self.holder()
         if not (self.validation or self.grad_check or self._around.forward is not None):  # which need each call
@@ -160,6 +162,7 @@ class Tape(Scoped):
         with RUNTIME_LOCK.lock, recording(None), self._ended:
             self._end_run(last=True)
             self._check_whole()
+            self._around.note_others()
             self._note_host()
             check_reached(self.loss, self._events, self._gradients.all(), lambda: self.calls)
             self.loss.seed()

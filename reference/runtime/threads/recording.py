@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from .scopes import Scopes, Within
 
 __all__ = [
     "RECORDERS",
     "Capture",
+    "Constant",
     "Forward",
     "Recorder",
     "capturing",
@@ -45,6 +46,10 @@ class Capture(Protocol):
         """They are no longer; whether an exception has left the tape."""
 
 
+Constant: TypeAlias = Callable[[Any, Any], object]
+"""Takes memory of tangents, and the flat positions of those that are zero, as what they are beside is constant now."""
+
+
 @runtime_checkable
 class Forward(Protocol):
     """Forward mode: what is differentiated in reverse within it is the launches with their tangents."""
@@ -61,8 +66,14 @@ class Forward(Protocol):
     def second(self, kernel: Any, call: Any, args: Sequence[object]) -> Any:
         """A call with the duals of the gradients of what it passes."""
 
-    def open_tape(self, *, plain: bool) -> None:
-        """A tape begins; a `plain` one sets gradients to zero, and checks nothing."""
+    def open_tape(self, constant: Constant, *, plain: bool) -> None:
+        """A tape begins; a `plain` one sets gradients to zero, and checks nothing.
+
+        `constant` is told which tangents are zero because others have written what they are beside.
+        """
+
+    def note_others(self) -> None:
+        """Set the tangents to zero of what other threads have written since this was last done."""
 
     def recorded(self, launches: list[Any], plain: Any, runtime: Any) -> list[Any]:
         """What a tape records where it would record these launches, of `plain` or of that with its tangents."""
