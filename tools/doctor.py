@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from typing import Final
 
@@ -50,7 +51,7 @@ def doctor(context: click.Context, /, backends: tuple[str, ...], timeout: float,
     native: the hardware that the backend is for. software: a driver that runs on the cpu. emulated: an emulator.
     unavailable: not here; the reason and the fix are shown.
     """
-    findings = [_examine(arch, timeout) for arch in dict.fromkeys(backends or NAMES)]
+    findings = _examine(list(dict.fromkeys(backends or NAMES)), timeout)
     if as_json:
         click.echo(json.dumps({"machine": machine(), "backends": findings}, indent=1))
     else:
@@ -58,9 +59,15 @@ def doctor(context: click.Context, /, backends: tuple[str, ...], timeout: float,
     context.exit(1 if any(finding["smoke"] not in ("pass", "") for finding in findings) else 0)
 
 
-def _examine(arch: str, timeout: float) -> Record:
+def _examine(arches: Sequence[str], timeout: float) -> list[Record]:
+    subjects = [backend_subject(arch) for arch in arches]
+    smoke = _smoke([one for one in subjects if one.kind != "unavailable"], timeout)
+    return [_finding(arch, subject, smoke.get(arch)) for arch, subject in zip(arches, subjects, strict=True)]
+
+
+def _finding(arch: str, subject: Subject, result: Result | None) -> Record:
+    """What is known of a backend, given what came of a kernel on it, if it is available."""
     probed = inspection.probe(arch)
-    subject = backend_subject(arch)
     finding: Record = {
         "name": arch,
         "state": subject.kind,
@@ -71,16 +78,16 @@ def _examine(arch: str, timeout: float) -> Record:
     }
     if isinstance(probed, inspection.Unavailable):
         return {**finding, "reason": probed.reason, "fix": probed.fix}
-    result = _smoke(subject, timeout)
+    assert result is not None
     features = {"dtypes": " ".join(dtype.name for dtype in probed.dtypes), **probed.details}
     return {**finding, "features": features, "smoke": result.status.value, "message": _told(result)}
 
 
-def _smoke(subject: Subject, timeout: float) -> Result:
-    """One kernel, in a process of its own: a driver that crashes is a finding."""
-    cells = cells_of(select(collect(), [SMOKE]), [subject])
-    (result,) = run_cells(cells, Settings(inspection.budget, timeout))
-    return result
+def _smoke(subjects: Sequence[Subject], timeout: float) -> dict[str, Result]:
+    """What comes of one kernel on each of them, in processes of their own: a driver that crashes is a finding."""
+    cells = cells_of(select(collect(), [SMOKE]), subjects)
+    results = run_cells(cells, Settings(inspection.budget, timeout), jobs=os.cpu_count() or 1)
+    return {cell.subject.name: result for cell, result in zip(cells, results, strict=True)}
 
 
 def _told(result: Result) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from journal_kit import check as check_journal
+from nightly_kit import examples
 from reverse_kit import Buffers, backward, gradients_of
 
 from adstack.autodiff.checkpointing.schedule import Checkpoints
@@ -209,7 +210,7 @@ BEFORE: Buffers = {"x": np.array([0.5, -0.75, 1.25, 0.3]), "y": np.array([0.1, 0
 ADJOINTS: Buffers = {"x": np.array([0.5, 1.0, -0.25, 2.0]), "y": np.array([1.5, -0.75, 0.5, 1.0])}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(kernels())
 def test_gradients_are_the_oracles_or_refused(kernel: Kernel) -> None:
     try:
@@ -222,7 +223,7 @@ def test_gradients_are_the_oracles_or_refused(kernel: Kernel) -> None:
         assert (np.abs(gradient - truth.values[name]) <= 2 * truth.bounds[name]).all(), name
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(kernels(), st.integers(1, 2))
 def test_checkpoints_change_no_bit(kernel: Kernel, levels: int) -> None:
     try:
@@ -238,13 +239,13 @@ def test_checkpoints_change_no_bit(kernel: Kernel, levels: int) -> None:
     assert all(np.array_equal(memory[f"{name}.grad"], gradients[name]) for name in ADJOINTS)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(kernels())
 def test_a_launch_with_a_log_is_differentiated_whatever_its_locals_do(kernel: Kernel) -> None:
     check_journal(kernel, BEFORE, ADJOINTS)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(kernels())
 def test_forward_mode_is_the_transpose_of_the_oracle(kernel: Kernel) -> None:
     duals = {name: replace(p, name=f"{name}.dual", role="dual", of=name) for name, p in (("x", X), ("y", Y))}

@@ -11,6 +11,7 @@ import pytest
 from graph_kit import slowly_falling
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly_kit import examples
 
 import adstack as qd
 from adstack.errors import AdstackDataAccessError, AdstackError, AdstackRuntimeTypeError, AdstackStaleBoundError
@@ -184,7 +185,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("arch", ["cpu", "cuda", "vulkan"])
 @given(steps=STEPS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_machine_code_serves_what_python_would(arch, steps):
     qd.init(arch=arch, offline_cache=True)
     served, straight = Data(straight=False), Data(straight=True)

@@ -23,7 +23,11 @@ def cited_by_cases() -> set[str]:
 
 def cited_by_tests() -> set[str]:
     texts = [path.read_text() for path in (ROOT / "conformance" / "tests").rglob("test_*.py") if path != Path(__file__)]
-    return {name for name in stated() if any(re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.-])", t) for t in texts)}
+    return {
+        name
+        for name in stated()
+        if any(name in t and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.-])", t) for t in texts)
+    }
 
 
 def test_every_rule_has_one_paragraph():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from amdgpu_kit import Compiling
+from nightly_kit import BY_NIGHT
 from suites import first_variants, without_bounds
 
 import adstack as qd
@@ -20,9 +20,8 @@ from adstack.conformance.harness import execute
 from adstack.conformance.harness.loading import CASES
 
 BATCHES = 80
-BY_NIGHT = bool(os.environ.get("ADSTACK_CI_NIGHTLY"))
-"""By day five batches will do, one for each processor: any topic has cases in each."""
 STEP = 1 if BY_NIGHT else BATCHES // len(PROCESSORS)
+"""By day five batches will do, one for each processor: any topic has cases in each."""
 
 
 @pytest.fixture

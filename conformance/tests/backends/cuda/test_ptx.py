@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from cpu_kit import tasks_of
 from cuda_kit import ADDS, assemble, device_code, device_text, joined
 from interpreter_kit import parallel
+from nightly_kit import BY_NIGHT
 from suites import first_variants, without_bounds
 
 import adstack as qd
@@ -26,8 +26,6 @@ from adstack.conformance.harness.loading import CASES
 from adstack.errors import AdstackError
 
 BATCHES = 16
-BY_NIGHT = bool(os.environ.get("ADSTACK_CI_NIGHTLY"))
-"""By day every second batch will do: any topic has cases in each."""
 BATCH = 64
 """Modules that are assembled at a time."""
 
@@ -67,6 +65,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     assert failures == []
 
 
+# By day every second batch will do: any topic has cases in each.
 @pytest.mark.parametrize("batch", range(0, BATCHES, 1 if BY_NIGHT else 2))
 def test_the_kernels_of_every_case_assemble(batch, texts, tmp_path):
     capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
