@@ -90,11 +90,6 @@ class Around:
         if self.forward is not None:
             self.forward.open_tape(constant, plain=plain)
 
-    def note_others(self) -> None:
-        """The tangents of what other threads have written are zero."""
-        if self.forward is not None:
-            self.forward.note_others()
-
     def read(self, value: float, links: Links) -> Any:
         """A `value` that the host has read of memory that has a gradient: a number that no gradient can be taken of."""
         return links.refused_number(value, _WHY, _ORIGIN)

@@ -162,7 +162,8 @@ class Tape(Scoped):
         with RUNTIME_LOCK.lock, recording(None), self._ended:
             self._end_run(last=True)
             self._check_whole()
-            self._around.note_others()
+            if self._around.forward is not None:
+                self._around.forward.note_others()
             self._note_host()
             check_reached(self.loss, self._events, self._gradients.all(), lambda: self.calls)
             self.loss.seed()
