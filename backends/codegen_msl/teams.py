@@ -11,7 +11,7 @@ from typing import Final
 
 from adstack.analysis.shared_updates import Update
 from adstack.analysis.teams import Team
-from adstack.backends.shared.workgroups import Room, rows
+from adstack.backends.shared.workgroups import Room, TeamArrays, rows
 from adstack.ir.opdef import OpDef
 from adstack.ir.scalar_ops import ADD, AND, MAX, MIN, OR, SUB, XOR
 from adstack.ir.structure import Op, Value
@@ -38,7 +38,7 @@ _ATOMICS: Final[dict[OpDef, str]] = {
 }
 
 
-class TeamCode:
+class TeamCode(TeamArrays[str]):
     """The arrays and threads of a task's threadgroups.
 
     Args:
@@ -50,48 +50,35 @@ class TeamCode:
     """
 
     def __init__(self, w: Writer, team: Team) -> None:
-        self.w, self._team, self.thread = w, team, _THREAD
-        self._parts = {part for update in team.updates.values() for part in (update.load, update.combining)}
-        self._shared = {op.result: w.name(op.result.name) for op in team.shared}
-        self._own = {op.result: w.name(op.result.name) for op in team.own}
+        names = [{op.result: w.name(op.result.name) for op in arrays} for arrays in (team.shared, team.own)]
+        super().__init__(team, *names)
+        self.w, self.thread = w, _THREAD
         for op in team.shared:
-            w.line(f"threadgroup {_element(op)} {self._shared[op.result]}[{max(op.attrs['length'], 1)}];")
+            w.line(f"threadgroup {_element(op)} {self.shared[op.result]}[{max(op.attrs['length'], 1)}];")
 
     def wait(self, op: Op) -> None:
         """Have all threads of the threadgroup wait for each other, where they must in front of an op."""
-        if op in self._team.waits:
+        if op in self.team.waits:
             self.w.line("threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);")
-
-    def update(self, store: Op) -> Update | None:
-        """The atomic update that a store stands for."""
-        return self._team.updates.get(store)
-
-    def is_part(self, op: Op) -> bool:
-        """Whether an op is part of an atomic update, for which a store stands."""
-        return op in self._parts
-
-    def has(self, array: Value) -> bool:
-        """Whether an array is one of the team's."""
-        return array in self._shared or array in self._own
 
     def allocate(self, op: Op) -> None:
         """Set the elements of an array to 0."""
         self.wait(op)
         w, kind = self.w, _element(op)
-        if op.result in self._own:
-            w.line(f"{kind} {self._own[op.result]}[{rows(op, self._team)}] = {{}};")
+        if op.result in self.own:
+            w.line(f"{kind} {self.own[op.result]}[{rows(op, self.team)}] = {{}};")
             return
         k = w.name("k")
-        with w.block(f"for (uint {k} = {_THREAD}; {k} < {op.attrs['length']}; {k} += {self._team.threads})"):
-            w.line(f"{self._shared[op.result]}[{k}] = {kind}(0);")
+        with w.block(f"for (uint {k} = {_THREAD}; {k} < {op.attrs['length']}; {k} += {self.team.threads})"):
+            w.line(f"{self.shared[op.result]}[{k}] = {kind}(0);")
 
     def element(self, array: Value, index: str) -> str:
         """The element of an array that an index says."""
         assert isinstance(array.type, ArrayType)
-        if array in self._shared:
-            return f"{self._shared[array]}[{index}]"
-        alone = array.type.length == self._team.threads
-        return f"{self._own[array]}[{'0' if alone else f'{index} / {self._team.threads}'}]"
+        if array in self.shared:
+            return f"{self.shared[array]}[{index}]"
+        alone = array.type.length == self.team.threads
+        return f"{self.own[array]}[{'0' if alone else f'{index} / {self.team.threads}'}]"
 
     def updated(self, update: Update, element: str, value: str) -> str:
         """The statement that updates an element atomically, which several threads may do at once."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from adstack.analysis.shared_updates import Update
 from adstack.analysis.teams import Team
-from adstack.backends.shared.workgroups import rows
+from adstack.backends.shared.workgroups import TeamArrays, rows
 from adstack.ir.structure import Op, Value
 from adstack.ir.types import ArrayType, DType, u32, u64
 
@@ -29,7 +28,7 @@ _ORDERS: Final = 0x8 | 0x40 | 0x100
 """What is written to buffers and to the memory of the workgroup before a barrier is seen behind it."""
 
 
-class TeamCode:
+class TeamCode(TeamArrays[int]):
     """The arrays and threads of a task's workgroups.
 
     Attributes:
@@ -37,13 +36,10 @@ class TeamCode:
     """
 
     def __init__(self, c: Code, team: Team) -> None:
-        self.c, self.team = c, team
+        self.c = c
         self.thread = c.let(Spv.Load, u32, c.m.builtin(BUILTIN["LocalInvocationIndex"], c.m.type(u32)))
-        self._parts = {part for update in team.updates.values() for part in (update.load, update.combining)}
-        self._shared = {
-            op.result: c.m.variable(Storage.Workgroup, _type(c.m, op, op.attrs["length"])) for op in team.shared
-        }
-        self._own = {op.result: c.local(_type(c.m, op, rows(op, team))) for op in team.own}
+        shared = {op.result: c.m.variable(Storage.Workgroup, _type(c.m, op, op.attrs["length"])) for op in team.shared}
+        super().__init__(team, shared, {op.result: c.local(_type(c.m, op, rows(op, team))) for op in team.own})
 
     def wait(self, op: Op) -> None:
         """Have all threads of the workgroup wait for each other, where they must in front of an op."""
@@ -51,24 +47,12 @@ class TeamCode:
             scope = self.c.m.word(WORKGROUP)
             self.c.do(Spv.ControlBarrier, scope, scope, self.c.m.word(_ORDERS))
 
-    def update(self, store: Op) -> Update | None:
-        """The atomic update that a store stands for."""
-        return self.team.updates.get(store)
-
-    def is_part(self, op: Op) -> bool:
-        """Whether an op is part of an atomic update, for which a store stands."""
-        return op in self._parts
-
-    def has(self, array: Value) -> bool:
-        """Whether an array is one of the team's."""
-        return array in self._shared or array in self._own
-
     def allocate(self, op: Op) -> None:
         """Set the elements of an array to 0."""
         self.wait(op)
         c, share = self.c, self.team.threads
         null = c.m.null(c.m.type(op.attrs["dtype"]))
-        shared = op.result in self._shared
+        shared = op.result in self.shared
         if shared:
             first, step, length = self.thread, share, op.attrs["length"]
         else:
@@ -84,13 +68,13 @@ class TeamCode:
         """A pointer to the element of an array with a number."""
         assert isinstance(array.type, ArrayType)
         c, element = self.c, self.c.m.type(array.type.dtype)
-        if array in self._shared:
-            return c.raw(Spv.AccessChain, c.m.pointer(Storage.Workgroup, element), self._shared[array], number.id)
+        if array in self.shared:
+            return c.raw(Spv.AccessChain, c.m.pointer(Storage.Workgroup, element), self.shared[array], number.id)
         if array.type.length > self.team.threads:
             own = number.signed(u64 if number.dtype.bits == 64 else u32) // self.team.threads
         else:
             own = c.const(0, u32)
-        return c.raw(Spv.AccessChain, c.m.pointer(Storage.Function, element), self._own[array], own.id)
+        return c.raw(Spv.AccessChain, c.m.pointer(Storage.Function, element), self.own[array], own.id)
 
 
 def _type(m: Module, op: Op, length: int) -> int:

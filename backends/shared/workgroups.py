@@ -7,14 +7,19 @@ threads, and so much memory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from adstack.analysis.accumulation import is_ordered
+from adstack.analysis.shared_updates import Update
 from adstack.analysis.teams import Team, team_of
 from adstack.ir.ops import ARRAY_ALLOC, STACK_ALLOCA
-from adstack.ir.structure import Op, Task
+from adstack.ir.structure import Op, Task, Value
 
-__all__ = ["Room", "rows", "team_in"]
+__all__ = ["Room", "TeamArrays", "rows", "team_in"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,32 @@ class Room:
         if team.threads > self.threads or shared > self.memory:
             return False
         return self.own is None or _own_bytes(task, team) <= self.own
+
+
+class TeamArrays(Generic[T]):
+    """The arrays of a team's threads, as a code generator for structured targets knows them.
+
+    Args:
+        team: the blocks.
+        shared: arrays that the threads of a block share -> what the target calls them.
+        own: arrays with elements for each thread -> the same.
+    """
+
+    def __init__(self, team: Team, shared: Mapping[Value, T], own: Mapping[Value, T]) -> None:
+        self.team, self.shared, self.own = team, shared, own
+        self._parts = {part for update in team.updates.values() for part in (update.load, update.combining)}
+
+    def update(self, store: Op) -> Update | None:
+        """The atomic update that a store stands for."""
+        return self.team.updates.get(store)
+
+    def is_part(self, op: Op) -> bool:
+        """Whether an op is part of an atomic update, for which a store stands."""
+        return op in self._parts
+
+    def has(self, array: Value) -> bool:
+        """Whether an array is one of the team's."""
+        return array in self.shared or array in self.own
 
 
 def team_in(task: Task, room: Room, *, debug: bool) -> Team | None:

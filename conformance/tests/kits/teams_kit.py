@@ -62,6 +62,61 @@ def scan(x: Any, y: Any, size: int = 16) -> Kernel:
     return lowered(body)
 
 
+def total() -> tuple[Kernel, dict[str, npt.NDArray[Any]]]:
+    """A sum over all threads of blocks of 100; and memory for it."""
+    x, out = qd.field(qd.i32, shape=N), qd.field(qd.i32, shape=())
+
+    def body() -> None:
+        qd.loop_config(block_dim=100)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            tile = qd.simt.block.SharedArray(100, qd.i32)
+            tile[t] = x[i]
+            qd.simt.block.sync()
+            out[None] += tile[99 - t]
+
+    return lowered(body), {x.place.name: np.arange(N, dtype=np.int32), out.place.name: np.zeros((), np.int32)}
+
+
+def exchanges() -> tuple[Kernel, dict[str, npt.NDArray[np.int32]]]:
+    """Threads of blocks of 100 that read what others of their block have written to a field; and memory for it."""
+    x, y = fields()
+
+    def body() -> None:
+        qd.loop_config(block_dim=100)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            first = i - t
+            for step in range(3):
+                qd.simt.block.sync()
+                here = x[first + (t * 31 + 1) % 100]
+                qd.simt.block.sync()
+                x[i] = here + step
+            qd.simt.block.sync()
+            y[i] = x[first + 99 - t]
+
+    return lowered(body), memory_of(x, y)
+
+
+def large(dtype: Any) -> Kernel:
+    """4,096 numbers that the threads of a block share, and as many that they tell each other."""
+    x, y = qd.field(dtype, shape=N), qd.field(dtype, shape=N)
+
+    def body() -> None:
+        qd.loop_config(block_dim=1024)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            tile = qd.simt.block.SharedArray(4096, dtype)
+            tile[t] = x[i]
+            qd.simt.block.sync()
+            a = tile[1023 - t] + x[i]
+            for _ in qd.static(range(4)):
+                a += qd.simt.subgroup.reduce_add(a)
+            y[i] = a
+
+    return lowered(body)
+
+
 def mirror() -> Kernel:
     """Squares, mirrored in each block: something to differentiate."""
     x, y = qd.field(qd.f32, shape=N, needs_grad=True), qd.field(qd.f32, shape=N, needs_grad=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cuda_kit import ADDS, agree_on, assemble, compiled, device_code, planned, played
 from reverse_kit import reversed_kernel
-from teams_kit import N, fields, histogram, lowered, memory_of, mirror, scan, tangent
+from teams_kit import N, exchanges, fields, histogram, large, memory_of, mirror, scan, tangent, total
 
 import adstack as qd
 from adstack.analysis import teams
@@ -62,23 +62,11 @@ def test_what_threads_share_is_in_the_memory_of_the_block() -> None:
 
 
 def test_what_all_threads_of_a_block_add_is_combined_first(tmp_path) -> None:
-    x, total = qd.field(qd.i32, shape=N), qd.field(qd.i32, shape=())
-
-    def body() -> None:
-        qd.loop_config(block_dim=48)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            tile = qd.simt.block.SharedArray(48, qd.i32)
-            tile[t] = x[i]
-            qd.simt.block.sync()
-            total[None] += tile[47 - t]
-
-    kernel = lowered(body)
+    kernel, memory = total()
     code = device_code(kernel)
     assert "shfl.sync.down.b32" in code
     assert code.count("red.relaxed.gpu.global.add.u32") == 1
     assemble(code, tmp_path)
-    memory = {x.place.name: np.arange(N, dtype=np.int32), total.place.name: np.zeros((), np.int32)}
     agree_on(kernel, [(memory, ())])
 
 
@@ -92,51 +80,19 @@ def test_threads_update_integers_that_they_share(tmp_path) -> None:
 
 
 def test_threads_read_from_fields_what_others_of_their_block_have_written(tmp_path) -> None:
-    x, y = fields()
-
-    def body() -> None:
-        qd.loop_config(block_dim=48)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            first = i - t
-            for step in range(3):
-                qd.simt.block.sync()
-                here = x[first + (t * 5 + 1) % 12]
-                qd.simt.block.sync()
-                x[i] = here + step
-            qd.simt.block.sync()
-            y[i] = x[first + 11 - t % 12]
-
-    kernel = lowered(body)
-    assert threads_of(kernel, host=True) == [48]
-    agree_on(kernel, [(memory_of(x, y), ())])
+    kernel, memory = exchanges()
+    assert threads_of(kernel, host=True) == [100]
+    agree_on(kernel, [(memory, ())])
     code = device_code(kernel)
     assert code.count(BARRIER) == 3
     assert "ld.global.nc" not in code
     assemble(code, tmp_path)
 
 
-def large() -> Kernel:
-    """32 KiB that the program shares, and as much that threads tell each other: more than the 48 KiB of a block."""
-    x, y = qd.field(qd.f64, shape=N), qd.field(qd.f64, shape=N)
-
-    def body() -> None:
-        qd.loop_config(block_dim=1024)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            tile = qd.simt.block.SharedArray(4096, qd.f64)
-            tile[t] = x[i]
-            qd.simt.block.sync()
-            v = tile[1023 - t] + x[i]
-            a = qd.simt.subgroup.reduce_add(v)
-            b = qd.simt.subgroup.reduce_max(a + v)
-            y[i] = a + b
-
-    return lowered(body)
-
-
 @pytest.mark.parametrize(
-    ("make", "debug"), [(lambda: scan(*fields()), True), (large, False)], ids=["debug", "too much memory"]
+    ("make", "debug"),
+    [(lambda: scan(*fields()), True), (lambda: large(qd.f64), False)],
+    ids=["debug", "too much memory"],
 )
 def test_elsewhere_a_block_is_one_thread(make: Callable[[], Kernel], debug: bool, tmp_path) -> None:
     kernel = make()

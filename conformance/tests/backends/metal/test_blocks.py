@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from immediate_kit import agree_on, compiled
 from metal_kit import backend, tasks_of, text_of
 from reverse_kit import reversed_kernel
-from teams_kit import N, fields, histogram, lowered, memory_of, mirror, scan, tangent
+from teams_kit import exchanges, fields, histogram, large, memory_of, mirror, scan, tangent, total
 
 import adstack as qd
 from adstack.analysis import teams
@@ -45,21 +44,10 @@ def test_a_block_is_a_threadgroup() -> None:
 
 
 def test_what_all_threads_of_a_block_add_is_combined_first() -> None:
-    x, total = qd.field(qd.i32, shape=N), qd.field(qd.i32, shape=())
-
-    def body() -> None:
-        qd.loop_config(block_dim=100)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            tile = qd.simt.block.SharedArray(100, qd.i32)
-            tile[t] = x[i]
-            qd.simt.block.sync()
-            total[None] += tile[99 - t]
-
-    program = tasks_of(lowered(body))
+    kernel, memory = total()
+    program = tasks_of(kernel)
     text = emit_program(program).text
     assert text.count("simd_any(") == text.count("atomic_fetch_add_explicit(") == 1
-    memory = {x.place.name: np.arange(N, dtype=np.int32), total.place.name: np.zeros((), np.int32)}
     agree_on(backend(), program, [(memory, ())])
 
 
@@ -76,47 +64,15 @@ def test_threads_update_integers_that_they_share() -> None:
 
 
 def test_threads_read_from_fields_what_others_of_their_block_have_written() -> None:
-    x, y = fields()
-
-    def body() -> None:
-        qd.loop_config(block_dim=100)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            first = i - t
-            for step in range(3):
-                qd.simt.block.sync()
-                here = x[first + (t * 31 + 1) % 100]
-                qd.simt.block.sync()
-                x[i] = here + step
-            qd.simt.block.sync()
-            y[i] = x[first + 99 - t]
-
-    kernel = lowered(body)
+    kernel, memory = exchanges()
     assert emit_program(tasks_of(kernel)).widths == {0: 100}
-    agree_on(backend(), tasks_of(kernel), [(memory_of(x, y), ())])
-
-
-def large() -> Kernel:
-    """16 KiB that the program shares, and as much that threads tell each other: no room is left for sums."""
-    x, y = qd.field(qd.f32, shape=N), qd.field(qd.f32, shape=N)
-
-    def body() -> None:
-        qd.loop_config(block_dim=1024)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            tile = qd.simt.block.SharedArray(4096, qd.f32)
-            tile[t] = x[i]
-            qd.simt.block.sync()
-            a = tile[1023 - t] + x[i]
-            for _ in qd.static(range(4)):
-                a += qd.simt.subgroup.reduce_add(a)
-            y[i] = a
-
-    return lowered(body)
+    agree_on(backend(), tasks_of(kernel), [(memory, ())])
 
 
 @pytest.mark.parametrize(
-    ("make", "debug"), [(lambda: scan(*fields()), True), (large, False)], ids=["debug", "too much memory"]
+    ("make", "debug"),
+    [(lambda: scan(*fields()), True), (lambda: large(qd.f32), False)],
+    ids=["debug", "too much memory"],
 )
 def test_elsewhere_a_block_is_one_thread(make: Callable[[], Kernel], debug: bool) -> None:
     assert BARRIER not in text_of(make(), debug=debug)

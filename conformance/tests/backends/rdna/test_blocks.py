@@ -10,7 +10,7 @@ from amdgpu_kit import lines, module_of, tasks_of
 from immediate_kit import agree_on, compiled
 from rdna_kit import EACH, assembled, device_of, threads_of
 from reverse_kit import reversed_kernel
-from teams_kit import N, fields, histogram, lowered, memory_of, mirror, scan, tangent
+from teams_kit import exchanges, fields, histogram, large, memory_of, mirror, scan, tangent, total
 
 import adstack as qd
 from adstack.analysis import teams
@@ -56,20 +56,8 @@ def test_a_block_is_a_workgroup(processor: str, size: int) -> None:
 
 @EACH
 def test_what_all_threads_of_a_block_add_is_combined_first(processor: str) -> None:
-    x, total = qd.field(qd.i32, shape=N), qd.field(qd.i32, shape=())
-
-    def body() -> None:
-        qd.loop_config(block_dim=100)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            tile = qd.simt.block.SharedArray(100, qd.i32)
-            tile[t] = x[i]
-            qd.simt.block.sync()
-            total[None] += tile[99 - t]
-
-    kernel = lowered(body)
+    kernel, memory = total()
     assert len(lines(code_of(kernel, processor), "global_atomic_add")) == 1
-    memory = {x.place.name: np.arange(N, dtype=np.int32), total.place.name: np.zeros((), np.int32)}
     agree_on(device_of(processor), tasks_of(kernel), [(memory, ())])
 
 
@@ -84,47 +72,15 @@ def test_threads_update_integers_that_they_share(processor: str) -> None:
 
 @EACH
 def test_threads_read_from_fields_what_others_of_their_block_have_written(processor: str) -> None:
-    x, y = fields()
-
-    def body() -> None:
-        qd.loop_config(block_dim=100)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            first = i - t
-            for step in range(3):
-                qd.simt.block.sync()
-                here = x[first + (t * 31 + 1) % 100]
-                qd.simt.block.sync()
-                x[i] = here + step
-            qd.simt.block.sync()
-            y[i] = x[first + 99 - t]
-
-    kernel = lowered(body)
+    kernel, memory = exchanges()
     assert module_of(kernel).widths == {0: 100}
-    agree_on(device_of(processor), tasks_of(kernel), [(memory_of(x, y), ())])
-
-
-def large() -> Kernel:
-    """32 KiB that the program shares, and as much that threads tell each other: more than a workgroup has."""
-    x, y = qd.field(qd.f64, shape=N), qd.field(qd.f64, shape=N)
-
-    def body() -> None:
-        qd.loop_config(block_dim=1024)
-        for i in x:
-            t = qd.simt.block.thread_idx()
-            tile = qd.simt.block.SharedArray(4096, qd.f64)
-            tile[t] = x[i]
-            qd.simt.block.sync()
-            a = tile[1023 - t] + x[i]
-            for _ in qd.static(range(4)):
-                a += qd.simt.subgroup.reduce_add(a)
-            y[i] = a
-
-    return lowered(body)
+    agree_on(device_of(processor), tasks_of(kernel), [(memory, ())])
 
 
 @pytest.mark.parametrize(
-    ("make", "debug"), [(lambda: scan(*fields(), 128), True), (large, False)], ids=["debug", "too much memory"]
+    ("make", "debug"),
+    [(lambda: scan(*fields(), 128), True), (lambda: large(qd.f64), False)],
+    ids=["debug", "too much memory"],
 )
 def test_elsewhere_a_block_is_one_thread(make: Callable[[], Kernel], debug: bool) -> None:
     kernel = make()
