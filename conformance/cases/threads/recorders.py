@@ -175,6 +175,36 @@ def what_another_thread_writes_over_a_result_ends_its_second_derivatives(qd, dty
 
 
 @case(rules=["threads.outside", "grad.second"], **F32)
+def columns_of_a_hessian_end_where_another_thread_writes(qd, dtype):
+    """The same along several directions at once: the sum of m[i] x[i]^2, where m[i] is x[i]^2, but 2 at first."""
+    x, m, loss, columns = real(qd, dtype, 3), real(qd, dtype, 3), real(qd, dtype), qd.field(dtype, shape=(3, 3))
+
+    @qd.kernel
+    def square():
+        for i in x:
+            m[i] = x[i] * x[i]
+
+    @qd.kernel
+    def total():
+        for i in x:
+            loss[None] += m[i] * x[i] * x[i]
+
+    def two():
+        m[0] = 2.0
+
+    def program():
+        square()
+        in_threads(two)
+        total()
+
+    def run():
+        columns.from_numpy(qd.ad.hessian(program, loss, x))
+
+    expected = [[4.0, 0.0, 0.0], [0.0, 48.0, 0.0], [0.0, 0.0, 108.0]]
+    return Run(run, given={x: [1.0, 2.0, 3.0]}, expect=[(columns, expected)])
+
+
+@case(rules=["threads.outside", "grad.second"], **F32)
 def what_another_thread_writes_last_has_no_second_derivatives(qd, dtype):
     """No launch comes after the write, which is of the loss: nothing computes that any more."""
     x, y = real(qd, dtype, 2), real(qd, dtype, ())

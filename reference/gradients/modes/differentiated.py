@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,7 +88,7 @@ class Differentiated:
         """AdstackDataAccessError if the launch certainly has a race that a derivative flows through."""
         aliases: dict[str, str] = {}
         first: dict[int, str] = {}
-        for name in () if not self.apart else dict.fromkeys(name for pair in self.apart for name in pair):
+        for name in dict.fromkeys(chain.from_iterable(self.apart)):
             one = first.setdefault(id(call.arrays[name].storage), name)
             if one != name:
                 aliases[name] = one
