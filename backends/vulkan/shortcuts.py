@@ -240,8 +240,11 @@ class Launcher:
         }
 
     def take(self, words: Sequence[int]) -> None:
-        """Take over the arguments of a launch that Python has made since, whose number is among its words."""
+        """Take over the arguments of a launch that Python has made since. Its number is here already, and may not be
+        among its words, which stand for all launches with the same arguments."""
+        number = self.number
         self._slots[: self._work.context.words] = words
+        self.number = number
 
     def lay_out(self, layouts: Layouts, words: Sequence[int], depths: Sequence[int]) -> None:
         """Take over where adstacks are, from the words of a launch that Python has made with these arguments."""
