@@ -240,8 +240,10 @@ class Launcher:
         }
 
     def take(self, words: Sequence[int]) -> None:
-        """Take over the arguments of a launch that Python has made since. Its number is here already, and may not be
-        among its words, which stand for all launches with the same arguments."""
+        """Take over the arguments of a launch that Python has made since.
+
+        Its number is here already, and need not be among its words: these stand for all launches with its arguments.
+        """
         number = self.number
         self._slots[: self._work.context.words] = words
         self.number = number
