@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 
 import hypothesis
 import pytest
+from process_kit import unmeasured
 
 import adstack as qd
 from adstack.backends.vulkan.driver.instance import LAYER, validation_layer
@@ -99,6 +102,23 @@ def _without_clang() -> str:
 
 _BY_CLANG = ("metal", "codegen_msl", "rdna")
 """Folders of tests whose programs clang compiles."""
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that measures its process in one of its own; what that printed is the message of its failure."""
+    if pyfuncitem.get_closest_marker("alone") is None or "ADSTACK_TEST_ALONE" in os.environ:
+        return None
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", pyfuncitem.nodeid]
+    done = subprocess.run(
+        command,
+        cwd=pyfuncitem.config.rootpath,
+        env=unmeasured() | {"ADSTACK_TEST_ALONE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+    return True
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

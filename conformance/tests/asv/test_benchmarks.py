@@ -83,7 +83,11 @@ def test_every_parameter_has_a_name_and_every_method_takes_it(path: Path):
             assert code.co_varnames[1 : code.co_argcount] == tuple(names)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.alone] * (path.stem == "tapes")) for path in FILES],
+    ids=lambda path: path.stem,
+)
 def test_every_benchmark_runs(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ADSTACK_CACHE_DIR", "")
     figures = importlib.import_module("benchmarks.recorded").FIGURES

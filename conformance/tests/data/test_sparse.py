@@ -75,6 +75,7 @@ def test_the_host_reads_a_constant_where_nothing_is_active() -> None:
     assert x.grad.to_numpy().tolist() == [0, 4]
 
 
+@pytest.mark.alone
 def test_memory_is_taken_by_the_page_as_elements_are_written() -> None:
     """A GiB of elements: what is written takes pages, the rest does not."""
     qd.init(arch=qd.cpu)
@@ -165,6 +166,7 @@ def test_where_the_system_takes_no_pages_back_zeros_are_written_and_none_are_tak
     qd.reset()
 
 
+@pytest.mark.alone
 def test_memory_of_a_tree_that_is_destroyed_is_given_back() -> None:
     qd.init(arch=qd.cpu)
     builder, x = qd.FieldsBuilder(), qd.field(qd.f32)

@@ -240,6 +240,7 @@ def test_two_threads_with_tapes_get_the_gradients_of_their_own() -> None:
     assert done == [chains[0].x.grad.to_numpy()[30 - 1].tolist()] * 2
 
 
+@pytest.mark.alone
 def test_memory_stays_as_it_is_over_many_tapes() -> None:
     chain = Chain(1)
     sizes = []

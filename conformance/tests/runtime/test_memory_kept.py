@@ -399,6 +399,7 @@ def test_what_was_read_of_a_kernel_goes_with_its_code(arch: Any, tmp_path: Path)
     assert read() is None
 
 
+@pytest.mark.alone
 def test_kernels_that_are_dropped_leave_next_to_nothing(tmp_path: Path) -> None:
     taken = []
     for number in range(401):

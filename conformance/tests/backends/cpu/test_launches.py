@@ -251,6 +251,7 @@ def plus(a: qd.i32, b: qd.f64) -> qd.f64:
     return a + b
 
 
+@pytest.mark.alone
 def test_a_million_calls_take_no_memory() -> None:
     qd.init(arch=qd.cpu)
     x, host = qd.ndarray(qd.f32, (8,)), np.zeros(8, np.float32)

@@ -346,6 +346,7 @@ def test_the_number_of_threads_may_change_while_others_launch(launcher: Launcher
     thread.join()
 
 
+@pytest.mark.alone
 def test_many_launches_take_no_memory(launcher: Launcher) -> None:
     launcher.pool.start(2)
     before = resident_bytes()
