@@ -7,7 +7,6 @@ record is read when it is done, so that the call which has raced raises.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,7 +21,7 @@ from ..interpreter.races import Access, Touch, race
 from ..ir.opdef import OpDef
 from ..ir.ops import ATOMIC, LOAD, STORE
 from ..ir.structure import Place, Program
-from ..ir.verify.verifier import verify
+from ..ir.verify.verifier import asked, verify
 from ..transforms.tasks.races import BASES, BOXES, MARKS, PAIRS, RECORD, Site, Watched, watched
 from .memory.buffers import Array, Buffer
 from .protocol.backend import Backend, Bindings, Executable, Scalars
@@ -61,7 +60,7 @@ class RaceCheck:
 
     def _compiled(self, form: Watched | None) -> Executable:
         program = self._program if form is None else form.program
-        if os.environ.get("ADSTACK_VERIFY") == "1":
+        if asked():
             verify(program)
         return self._backend.compile(program, self._options)
 

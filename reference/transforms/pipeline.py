@@ -1,19 +1,19 @@
 """The passes in order: `optimize(kernel)`, and `lower(kernel)`, which optimises and makes tasks.
 
 Both leave the kernel they are given as it is. With ADSTACK_VERIFY=1 in the environment the verifier runs before the
-first pass and after every one, and what a pass says it preserves is computed once more and compared.
+first pass and after every one, and what a pass says it preserves is computed once more and compared; with `ends`, it
+sees what comes in, and what leaves `optimize` and `lower`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Final, Protocol
 
 from ..analysis.manager import Analyses, Preserved
 from ..errors import IRError
 from ..ir.structure import Kernel, Program, Region
-from ..ir.verify.verifier import verify
+from ..ir.verify.verifier import asked, verify
 from .loops.licm import licm
 from .math.lower import lower_math
 from .memory.forward import forward
@@ -51,6 +51,8 @@ what licm brought together, and dce sweeps up after all."""
 
 STAGES: Final = ("frontend", *(name for name, _ in PASSES), "math", "tasks")
 """The names of what an observer of `lower` sees."""
+
+_ENDS: Final = (STAGES[0], PASSES[-1][0], STAGES[-1])
 
 
 class Wanted(Protocol):
@@ -103,7 +105,7 @@ def _run(run: Pass, body: Region, options: Options, analyses: Analyses) -> None:
 
 
 def _done(stage: str, root: Kernel | Program, observe: Observer | None, analyses: Analyses | None = None) -> None:
-    if os.environ.get("ADSTACK_VERIFY") == "1":
+    if asked(between_passes=stage not in _ENDS):
         try:
             verify(root)
             if analyses is not None:

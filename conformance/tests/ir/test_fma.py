@@ -30,9 +30,11 @@ def identical(x, y):
 
 
 def check(dtype, a, b, c):
-    (got,) = fused(dtype, [a], [b], [c])
+    """In one lane, and in so many that they are computed together."""
     wanted = fma_of(a, b, c, dtype)
-    assert identical(got, wanted), f"fma({a.hex()}, {b.hex()}, {c.hex()}) = {got.hex()}, expected {wanted.hex()}"
+    for lanes in (1, module.FEW + 1):
+        for got in fused(dtype, [a] * lanes, [b] * lanes, [c] * lanes):
+            assert identical(got, wanted), f"fma({a.hex()}, {b.hex()}, {c.hex()}) = {got.hex()}, not {wanted.hex()}"
 
 
 def special_values(dtype):
@@ -96,8 +98,13 @@ def near_halfway(random, dtype):
 def test_sums_beside_the_middle_of_two_floats_are_rounded_once(dtype):
     random = Random(1)
     triples = [near_halfway(random, dtype) for _ in range(3000)]
-    got = fused(dtype, *zip(*triples, strict=True))
-    assert [(t, g) for t, g in zip(triples, got, strict=True) if not identical(g, fma_of(*t, dtype))] == []
+    for many in (len(triples), module.FEW):
+        got = [
+            result
+            for k in range(0, len(triples), many)
+            for result in fused(dtype, *zip(*triples[k : k + many], strict=True))
+        ]
+        assert [(t, g) for t, g in zip(triples, got, strict=True) if not identical(g, fma_of(*t, dtype))] == []
 
 
 @settings(max_examples=300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from ...errors import IRError
@@ -12,7 +13,16 @@ from .rules import RULES
 from .rules_call import check_function, unverified
 from .rules_program import check_kernel, check_places, check_program, check_task
 
-__all__ = ["verify"]
+__all__ = ["asked", "verify"]
+
+
+def asked(*, between_passes: bool = False) -> bool:
+    """Whether the variable ADSTACK_VERIFY asks for the verifier.
+
+    Its value is 1 for checks before the first pass and after every one, and `ends` for those before the first and after
+    the last.
+    """
+    return os.environ.get("ADSTACK_VERIFY") in (("1",) if between_passes else ("1", "ends"))
 
 
 def verify(root: Kernel | Program) -> None:
