@@ -65,8 +65,8 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     assert failures == []
 
 
-# By day every second batch will do: any topic has cases in each.
-@pytest.mark.parametrize("batch", range(0, BATCHES, 1 if BY_NIGHT else 2))
+# By day every fourth batch will do: any topic has cases in each.
+@pytest.mark.parametrize("batch", range(0, BATCHES, 1 if BY_NIGHT else 4))
 def test_the_kernels_of_every_case_assemble(batch, texts, tmp_path):
     capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
     with np.errstate(all="ignore"):

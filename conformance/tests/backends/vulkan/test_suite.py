@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from nightly_kit import BY_NIGHT
 from suites import first_variants, without_bounds
 from vulkan_kit import POOR, STRICT, validate
 
@@ -39,7 +40,8 @@ def shaders(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[int, ...], N
     qd.reset()
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+# By day every second batch will do: any topic has cases in each.
+@pytest.mark.parametrize("batch", range(0, BATCHES, 1 if BY_NIGHT else 2))
 def test_the_shaders_of_every_case_are_valid(batch, shaders, tmp_path):
     capture = SimpleNamespace(mark=lambda: 0, since=lambda mark: "")
     with np.errstate(all="ignore"):
