@@ -167,7 +167,7 @@ class TestDoctor:
         assert "✓ runs" in result.output
 
     def test_json_has_state_reason_and_fix(self):
-        result = adstack("doctor", "--json")
+        result = adstack("doctor", "--json", *(word for arch in ("reference", "cpu", "cuda") for word in ("-b", arch)))
         findings = {finding["name"]: finding for finding in json.loads(result.output)["backends"]}
         assert findings["reference"]["smoke"] == "pass"
         assert "f64" in findings["reference"]["features"]["dtypes"]
