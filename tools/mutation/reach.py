@@ -20,7 +20,7 @@ import pytest
 
 from .edits import Edit, located, span
 from .patches import patch
-from .run import FORK, Wrong
+from .run import CPU, FORK, Wrong
 
 __all__ = ["Quickest", "Reach"]
 
@@ -82,7 +82,7 @@ class Quickest:
         for test in _measured(self.edits, self.reference, [item for item in items if item.nodeid not in known]):
             self._add(test)
         self._write()
-        seconds = self.reach.seconds
+        seconds = {test: took for test, took in self.reach.seconds.items() if 2 * took <= CPU}
         self._ranks = {test: rank for rank, test in enumerate(sorted(seconds, key=seconds.__getitem__), 1)}
         self._rows = {row: set(tests) for row, tests in self.reach.rows.items()}
 
@@ -101,11 +101,14 @@ class Quickest:
             self.file.write_text(json.dumps(vars(self.reach), indent=1) + "\n")
 
     def order(self, item: pytest.Item, mutant: Wrong) -> int | None:
-        """The place of a test among those that a change runs; None if it does not run, or fails without a change."""
-        if item.nodeid not in self._rows[mutant.row]:
+        """The place of a test among those that a change runs; None if it does not run, or fails without a change.
+
+        A test that takes more than half of the time that there is gets none: it may fail for want of time alone.
+        """
+        rank = self._ranks.get(item.nodeid)
+        if rank is None or item.nodeid not in self._rows[mutant.row]:
             return None
-        hint = self.hints.get((mutant.row, mutant.change))
-        return 0 if item.nodeid == hint else self._ranks.get(item.nodeid)
+        return 0 if item.nodeid == self.hints.get((mutant.row, mutant.change)) else rank
 
 
 def _noting_all(edits: Sequence[Edit], reference: Path) -> Callable[[], set[str]]:

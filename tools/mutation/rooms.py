@@ -77,13 +77,13 @@ ROOMS: Final = (
     Room(
         "reverse mode",
         ("autodiff/reverse.py", "autodiff/emission/*.py", "autodiff/overwrite/*.py", "autodiff/checkpointing/*.py"),
-        20,
+        25,
         ("autodiff/test_*", "gradients/test_*", f"{_CASES}cases_reference"),
     ),
     Room(
         "planning",
         ("autodiff/planning/*.py", "autodiff/saving/*.py", "autodiff/activities/*.py", "transforms/tasks/gather*.py"),
-        20,
+        25,
         ("autodiff/test_*", "transforms/test_gather", "analysis/test_accumulation", f"{_CASES}cases_reference"),
     ),
     Room(

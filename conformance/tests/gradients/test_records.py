@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack.gradients.launches import records
+from adstack.gradients.launches import records, taped
 from adstack.runtime.memory.ledger import LEDGER
 
 
@@ -195,6 +195,26 @@ def test_the_oldest_are_forgotten(monkeypatch: Any) -> None:
     scaled.grad(4.0)
     with pytest.raises(qd.AdstackDataAccessError, match="no launch with these arguments"):
         scaled.grad(3.0)
+
+
+def test_launches_of_a_tape_that_found_the_same_need_not_be_remembered_one_by_one(monkeypatch: Any) -> None:
+    monkeypatch.setattr(taped, "MOST", 2)
+    start("reference")
+    x, y = real(name="x"), real(())
+
+    @qd.kernel
+    def scaled(a: qd.f64):
+        for i in x:
+            y[None] += a * x[i] * x[i]
+
+    x.fill(3.0)
+    with qd.ad.Tape(y):
+        for k in range(5):
+            scaled(1.0 + k)
+    x.grad.fill(0.0)
+    y.grad[None] = 1.0
+    scaled.grad(1.0)
+    assert x.grad.to_numpy().tolist() == [6.0] * 4
 
 
 @pytest.mark.parametrize("options", [{}, {"ad_snapshot": True}], ids=str)

@@ -16,7 +16,8 @@ from adstack.tools.mutation.equivalent import equivalents
 from adstack.tools.mutation.ledger import Ledger
 from adstack.tools.mutation.operators import drawn, operated
 from adstack.tools.mutation.page import RESULTS, page_with, table
-from adstack.tools.mutation.run import Verdict
+from adstack.tools.mutation.reach import Quickest
+from adstack.tools.mutation.run import CPU, ROOT, Verdict
 
 SOURCE = '''
 class Heap:
@@ -152,6 +153,13 @@ def test_reasons_are_about_changes_that_there_are() -> None:
     assert equivalents().keys() <= names
 
 
+@dataclass(frozen=True)
+class Named:
+    """What a place is given to."""
+
+    nodeid: str
+
+
 SMALL = """
 from adstack.autodiff.saving.mincut import _Network
 
@@ -190,6 +198,17 @@ print(quickest.reach.failed, quickest.reach.rows[row])
 for verdict in verdicts:
     print(verdict.mutant.change, "|", verdict.by or "survived")
 """
+
+
+def test_a_test_that_takes_nearly_all_the_time_there_is_notices_nothing(tmp_path: Path) -> None:
+    row = "autodiff/saving/mincut.py _Network.reaching"
+    edit = next(one for one in operated((ROOT / "reference" / row.split()[0]).read_text(), row.split()[0])).edit()
+    file = tmp_path / "reach.json"
+    file.write_text(json.dumps({"seconds": {"slow": 0.6 * CPU, "quick": 1.0}, "rows": {edit.row: ["slow", "quick"]}}))
+    quickest = Quickest([edit], ROOT / "reference", file, {(edit.row, edit.change): "slow"})
+    quickest.ready([])
+    places = {name: quickest.order(Named(name), edit) for name in ("slow", "quick", "other")}
+    assert places == {"slow": None, "quick": 1, "other": None}
 
 
 def test_a_change_runs_the_tests_that_run_its_function_the_quickest_first(tmp_path: Path) -> None:

@@ -71,9 +71,6 @@ class Adjoints:
         """Whether an adjoint may be 0 because nothing is connected: then its product with inf and NaN is 0 too."""
         return adjoint is None or adjoint in self._loose
 
-    def __contains__(self, value: Value) -> bool:
-        return value in self._sums
-
     @contextmanager
     def inner(self) -> Iterator[None]:
         """A context in which no value has an adjoint yet; adjoints that are left at its end are dropped."""
