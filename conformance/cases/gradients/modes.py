@@ -261,33 +261,6 @@ def a_field_whose_gradient_is_stopped(qd, dtype):
     return Run(k, given={x: [0.5, -1.0, 3.0]}, expect={y: [4.25, -7.0, 33.0]}, gradient=gradient)
 
 
-@case(rules=["grad.constant"], **EXACT)
-def a_value_whose_gradient_is_stopped(qd, dtype):
-    """stop_grad gives a number, or a vector, as a constant: once, carried by a loop, and of what is no variable."""
-    x, y = real(qd, dtype, 3), real(qd, dtype, 3)
-
-    @qd.kernel
-    def k():
-        for i in x:
-            v = x[i]
-            for j in range(2):
-                v = qd.stop_grad(v) * x[i] + v
-            w = qd.ad.stop_grad(qd.Vector([v, x[i]])) * x[i] * qd.stop_grad(2.0)
-            y[i] = w[0] + w[1] + qd.stop_grad(x[i] + i) + qd.stop_grad(i)
-
-    values = [1.0, 0.5, -2.0]
-    carried = [a * (1 + a) ** 2 for a in values]
-    slopes = [2 * (v + a) for v, a in zip(carried, values, strict=True)]
-    gradient = Gradient(
-        seed={y: [1.0, -2.0, 0.5]},
-        expect={x: [slopes[0], -2.0 * slopes[1], 0.5 * slopes[2]]},
-        forward_seed={x: [1.0, 4.0, -0.5]},
-        forward_expect={y: [slopes[0], 4.0 * slopes[1], -0.5 * slopes[2]]},
-    )
-    out = [a * s + a + 2 * i for i, (a, s) in enumerate(zip(values, slopes, strict=True))]
-    return Run(k, given={x: values}, expect={y: out}, gradient=gradient)
-
-
 @case(rules=["grad.meaning"], dtypes=TYPES)
 def all_gradients_are_cleared_at_once(qd, dtype):
     """clear_all_gradients sets every gradient to zero."""
