@@ -140,9 +140,11 @@ class FwdMode(Scoped):
         specialisation, call, runtime = kernel.prepared(args, kwargs)
         jvp = self.enter(kernel, specialisation, call, runtime)
         self.calls.append((kernel, (*args, *kwargs.values())))
-        returned: Any = jvp.launch(call)
         if jvp is specialisation:
-            return returned
+            return jvp.launch(call)
+        if jvp.records is not None:  # the launch may be differentiated: what its gradient's call has, it has
+            call = self.second(kernel, call, kernel.positional(args, kwargs))
+        returned: Any = jvp.launch(call)
         if specialisation.records is not None:
             specialisation.records.note(call)
         return None if specialisation.returns is None else self.tangents.returned(specialisation.returns, returned)
