@@ -136,7 +136,7 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
         ),
         row(
             "stop_grad",
-            "it stops the gradient of a field for the loop in which it stands, wherever it stands there",
+            "of a field it stops the gradient in all of the loop in which it stands; it takes values, too",
         ),
         row("profiler", "the profiler is a context", "write with qd.profiler.Profile() as p: ..."),
     ),

@@ -19,7 +19,7 @@ from .modes.differentiated import Differentiated
 from .modes.footprints import Footprint, FootprintKey, Region, footprint_of
 from .modes.state import state_of
 
-__all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "memory_of"]
+__all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "may_write", "memory_of"]
 
 
 def memory_of(specialisation: Specialisation, call: Call, names: frozenset[str]) -> Iterator[tuple[str, Buffer]]:
@@ -29,6 +29,12 @@ def memory_of(specialisation: Specialisation, call: Call, names: frozenset[str])
         buffer = call.arrays.get(name) or specialisation.plan.buffers.get(name)
         if place is not None and buffer is not None:
             yield place.label or name, buffer
+
+
+def may_write(specialisation: Specialisation, call: Call, memory: object) -> bool:
+    """Whether a launch has code that writes this memory, also where its loops have no iteration this time."""
+    written = memory_of(specialisation, call, specialisation.plan.compiled.written)
+    return any(identity(buffer) == memory for _, buffer in written)
 
 
 def key_of(specialisation: Specialisation, call: Call) -> Any:
@@ -72,7 +78,7 @@ class Event:
         return [(self.title, self.kept())]
 
     def computes(self, memory: object) -> bool:
-        """Whether a recorded launch may write this memory."""
+        """Whether a recorded launch has code that writes this memory."""
         return False
 
     def unwind(self, rewound: Rewound) -> None:
@@ -177,7 +183,7 @@ class Launch(Event):
 
     def computes(self, memory: object) -> bool:
         """See `Event.computes`."""
-        return any(identity(touched.buffer) == memory for touched in self.written())
+        return may_write(self.specialisation, self.call, memory)
 
     def written(self) -> list[Touched]:
         """What the launch may write."""

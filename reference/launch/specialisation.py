@@ -91,7 +91,7 @@ class Specialisation:
         life: it serves calls as long as what it was made for is there.
         fields: place name -> the field or ndarray that it stands for, as long as it lives.
         gradients: what is known of its derivatives: `gradients/modes/state.py` makes it, and knows what it is.
-        placed: how many fields had been placed when it was looked whether it has a gradient.
+        placed: how many fields had been placed when it was looked whether it has a gradient; -1 before that.
         records: notes its launches for `.grad()`, see `LaunchRecords`; None if it has no gradient.
         calls: how many launches Python made; with 1, machine code has not served any yet.
         graph: its launches as one, and with which arguments, see `kernels/as_graph.py`; False if that can't be.
@@ -108,7 +108,7 @@ class Specialisation:
     fields: Data
     gradients: object = None
     records: LaunchRecords | None = None
-    placed: int = 0
+    placed: int = -1
     calls: int = 0
     graph: tuple[Arguments, Captured] | Literal[False] | None = None
     tangents: Mapping[str, str] = field(default_factory=dict)

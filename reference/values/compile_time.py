@@ -131,8 +131,15 @@ def loop_config(
     raise AdstackSyntaxError("loop_config has a meaning only in a kernel", do="write it just before the loop")
 
 
-def stop_grad(*fields: object) -> None:
-    """In the loop around, or at the top of a kernel in the next one, loads of these fields count as constants.
+def stop_grad(*args: KernelObject) -> KernelObject:
+    """A value as a constant, or fields whose loads count as constants; in a kernel only.
+
+    Args:
+        args: one number, vector or matrix; or fields and ndarrays. Of these, loads count as constants in the loop
+            around, or at the top of a kernel in the next one.
+
+    Returns:
+        The value, through which no derivative passes; None for fields.
 
     On the host it raises AdstackSyntaxError.
     """

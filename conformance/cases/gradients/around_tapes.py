@@ -316,3 +316,39 @@ def a_tape_that_is_entered_again_starts_anew(qd, dtype, times):
             assert len(tape.calls) == 1
 
     return Run(program, given={x: [1.0, 2.0, 3.0]})
+
+
+@case(rules=["grad.unlinked"], params={"of": ["array", "argument"], "tapes": [1, 3]}, **PLAIN)
+def loops_without_iterations_compute_their_loss(qd, dtype, of, tapes):
+    """A Tape of nothing but empty loops, before and after one with iterations: all gradients are 0."""
+    y, x = real(qd, dtype, ()), real(qd, dtype, 4)
+    empty, full = (qd.ndarray(dtype, shape=n, needs_grad=True) for n in (0, 4))
+
+    @qd.kernel
+    def of_array(a: qd.types.ndarray()):
+        for i in range(a.shape[0]):
+            y[None] += a[i] * a[i]
+
+    @qd.kernel
+    def of_argument(n: qd.i32):
+        for i in range(n):
+            y[None] += x[i] * x[i]
+
+    def gradient(with_iterations):
+        with qd.ad.Tape(y):
+            if of == "array":
+                of_array(full if with_iterations else empty)
+            else:
+                of_argument(4 if with_iterations else 0)
+        return (full if of == "array" else x).grad.to_numpy().tolist()
+
+    def program():
+        for _ in range(tapes):
+            if of == "argument":
+                assert gradient(False) == [0.0] * 4
+            else:
+                gradient(False)
+            assert gradient(True) == [2 * v for v in X]
+        gradient(False)
+
+    return Run(program, given={x: X, full: X}, expect={y: 0.0})

@@ -1,4 +1,4 @@
-"""Types: casts between floats pass gradients, integers and steps stop them."""
+"""Types: casts between floats pass gradients; integers, steps and stop_grad stop them."""
 
 from adstack.conformance.case import Gradient, Run, case
 from adstack.conformance.gradients import BOUNDED, EXACT, agrees, real
@@ -136,3 +136,30 @@ def integers_computed_beside_floats(qd, dtype):
         return [sum(j + 1 for j in range(4) if a > j * 0.5) * a + i for i, a in enumerate(x)]
 
     return agrees(k, plain, {x: [0.625, 1.75, 1.25, 3.25]}, [y])
+
+
+@case(rules=["grad.constant"], **EXACT)
+def a_value_whose_gradient_is_stopped(qd, dtype):
+    """stop_grad gives a number, or a vector, as a constant: once, carried by a loop, and of what is no variable."""
+    x, y = real(qd, dtype, 3), real(qd, dtype, 3)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v = x[i]
+            for j in range(2):
+                v = qd.stop_grad(v) * x[i] + v
+            w = qd.ad.stop_grad(qd.Vector([v, x[i]])) * x[i] * qd.stop_grad(2.0)
+            y[i] = w[0] + w[1] + qd.stop_grad(x[i] + i) + qd.stop_grad(i)
+
+    values = [1.0, 0.5, -2.0]
+    carried = [a * (1 + a) ** 2 for a in values]
+    slopes = [2 * (v + a) for v, a in zip(carried, values, strict=True)]
+    gradient = Gradient(
+        seed={y: [1.0, -2.0, 0.5]},
+        expect={x: [slopes[0], -2.0 * slopes[1], 0.5 * slopes[2]]},
+        forward_seed={x: [1.0, 4.0, -0.5]},
+        forward_expect={y: [slopes[0], 4.0 * slopes[1], -0.5 * slopes[2]]},
+    )
+    out = [a * s + a + 2 * i for i, (a, s) in enumerate(zip(values, slopes, strict=True))]
+    return Run(k, given={x: values}, expect={y: out}, gradient=gradient)

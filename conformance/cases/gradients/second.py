@@ -131,6 +131,66 @@ def second_derivatives_of_array_arguments(qd, dtype):
     return Run(hessian(qd, x, loss, program), given={x: xs}, expect=[(x.grad, [*first]), (x.grad.dual, [*second])])
 
 
+def cubed(qd, dtype):
+    """Two kernels that overwrite an array argument, of which one has to be logged."""
+
+    @qd.kernel
+    def whole(x: qd.types.ndarray(), s: dtype):
+        for i in range(x.shape[0]):
+            x[i] = x[i] * x[i] * x[i] * s
+
+    @qd.kernel
+    def logged(x: qd.types.ndarray(), s: dtype):
+        qd.loop_config(serialize=True)
+        for i in range(x.shape[0]):
+            old = qd.atomic_exchange(x[i], 0.0)
+            x[i] = old * old * old * s
+
+    return whole, logged
+
+
+@case(rules=["grad.second", "grad.kept"], dtypes=TYPES, params={"logs": [False, True], "by": ["position", "name"]})
+def second_derivatives_of_array_arguments_in_place(qd, dtype, logs, by):
+    """A launch in forward mode keeps what it overwrites of ndarrays, where no field has a gradient."""
+    x, other = (qd.ndarray(dtype, shape=(3,), needs_grad=True, needs_dual=True) for _ in range(2))
+    k = cubed(qd, dtype)[logs]
+
+    def program():
+        other.fill(4.0)
+        with qd.ad.FwdMode(loss=x, param=x, seed=DIRECTION):
+            k(x, 2.0) if by == "position" else k(s=2.0, x=x)
+            k(other, 1.0)
+            x.grad.fill(1.0)
+            k.grad(x, 2.0)
+
+    xs = [0.5, -1.0, 2.0]
+    second = [12 * a * v for a, v in zip(xs, DIRECTION, strict=True)]
+    return Run(program, given={x: xs}, expect=[(x.grad, [6 * a * a for a in xs]), (x.grad.dual, second)])
+
+
+@case(rules=["grad.second", "grad.kept"], dtypes=TYPES, params={"by": ["position", "name"]})
+def second_derivatives_of_array_arguments_loop_by_loop(qd, dtype, by):
+    """What a loop overwrites in a field is kept as the next one found it."""
+    x, z = qd.ndarray(dtype, shape=(3,), needs_grad=True, needs_dual=True), real(qd, dtype, 3)
+
+    @qd.kernel
+    def k(x: qd.types.ndarray(), s: dtype):
+        for i in range(x.shape[0]):
+            z[i] = x[i] * x[i] * s
+        for i in z:
+            z[i] = z[i] * z[i] * z[i]
+
+    def program():
+        with qd.ad.FwdMode(loss=z, param=x, seed=DIRECTION):
+            k(x, 2.0) if by == "position" else k(s=2.0, x=x)
+            z.grad.fill(1.0)
+            k.grad(x, 2.0)
+
+    xs = [0.5, -1.0, 2.0]
+    second = [240 * a**4 * v for a, v in zip(xs, DIRECTION, strict=True)]
+    return Run(program, given={x: xs}, expect=[(x.grad, [48 * a**5 for a in xs]), (x.grad.dual, second)])
+
+
 @case(rules=["grad.second", "sizing.checkpoints"], options={"ad_stack_heap_limit": 1024})
 def second_derivatives_with_checkpoints(qd):
     """A loop that keeps more than the heap may hold runs again from snapshots, tangents included."""

@@ -121,3 +121,31 @@ def steps_that_clear_a_grid_on_a_tape(qd, dtype):
     c, d = a * a + b, b * b
     gradient = Gradient(expect={x: [2 * c * 2 * a, 2 * c + (1 + 2 * d) * 2 * b]}, loss=s)
     return Run(steps, given={x: [a, b], at: [2, 3]}, expect={s: c * c + d + d * d, grid: 0.0}, gradient=gradient)
+
+
+@case(rules=["sparse.gradient", "grad.forward"], params={"levels": ["pointer", "bitmasked", "dynamic"]}, dtypes=["f64"])
+def directions_activate_nothing(qd, dtype, levels):
+    """Forward mode, a Hessian and a Jacobian along inactive elements: the loop is over what was active before."""
+    x, s = qd.field(dtype, needs_grad=True, needs_dual=True), real(qd, dtype, ())
+    if levels == "pointer":
+        qd.root.pointer(qd.i, 3).dense(qd.i, 1).place(x)
+    else:
+        (qd.root.bitmasked(qd.i, 3) if levels == "bitmasked" else qd.root.dynamic(qd.i, 3)).place(x)
+
+    @qd.kernel
+    def k():
+        s[None] = 0.0
+        for i in x:
+            s[None] += x[i] * x[i] * x[0] + 1.0
+
+    def program():
+        x[0] = 2.0
+        with qd.ad.FwdMode(loss=s, param=x, seed=[1.0, 4.0, 8.0]):
+            k()
+            assert (s[None], s.dual[None]) == (9.0, 12.0)
+        assert qd.ad.hvp(k, s, x, [1.0, 4.0, 8.0]).tolist() == [12.0, 0.0, 0.0]
+        assert qd.ad.hessian(k, s, x).tolist() == [[12.0, 0.0, 0.0], [0.0] * 3, [0.0] * 3]
+        assert qd.ad.jacobian(k, s, x).tolist() == [12.0, 0.0, 0.0]
+        k()
+
+    return Run(program, expect={s: 9.0})

@@ -185,11 +185,11 @@ def test_stop_grad_leaves_stores_and_values_alone() -> None:
     assert world.x.grad.to_numpy().tolist() == [8.0, 16.0, 24.0]
 
 
-def test_stop_grad_takes_fields_in_kernels() -> None:
+def test_stop_grad_takes_fields_or_one_value_in_kernels() -> None:
     @qd.kernel
     def wrong():
-        for _ in range(2):
-            qd.stop_grad(3.0)
+        for i in range(2):
+            qd.stop_grad(2.0 * i, 3.0)
 
     with pytest.raises(qd.AdstackTypeError, match="stop_grad takes fields"):
         wrong()

@@ -1,17 +1,24 @@
-"""`stop_grad(field)`: what a loop loads from the field counts as constant.
+"""`stop_grad`: what a loop loads from a field counts as constant; or a value does.
 
-Such a load is followed by a call of a function that gives back what it gets: nothing passes through a call.
+A call of a function that gives back what it gets follows the load, or takes the value: nothing passes through a call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ...errors import AdstackTypeError
 from ...ir.ops import CALL, LOAD, YIELD
 from ...ir.structure import Function, Op, Region, Value
 from ...ir.types import FLOATS, DType
+from ...values.elements import Elements
+from ...values.kinds import KernelObject, Operand
 from ..emission.context import Context
+from ..emission.current import current
+from ..emission.expr import Expr
+from ..emission.literals import describe, is_number
+from ..expressions.dispatch import dereferenced
 
 __all__ = ["detach", "stop"]
 
@@ -21,11 +28,28 @@ def _identity(dtype: DType) -> Function:
     return Function(f"detached.{dtype.name}", Region([x], [Op(YIELD, [x])]))
 
 
+_TAKES: Final = "stop_grad takes fields and ndarrays, or one number, vector or matrix"
 _DETACHED: Final = {dtype: _identity(dtype) for dtype in FLOATS}
 
 
-def stop(context: Context, *fields: object) -> None:
-    """Note the fields for the loop around, or at the top of a kernel for the next loop."""
+def stop(context: Context, *args: KernelObject) -> KernelObject:
+    """One number, vector or matrix as a constant; or None, with fields noted for the loop around or the next one."""
+    value = dereferenced(args[0]) if len(args) == 1 else None
+    if isinstance(value, Elements):
+        return value.map(_constant)
+    return _constant(value) if isinstance(value, Expr) or is_number(value) else _note(context, args)
+
+
+def _constant(number: Operand) -> Operand:
+    """A number from which no derivative is taken; those that are known while compiling have none."""
+    if not isinstance(number, Expr) or number.dtype not in FLOATS:
+        return number
+    of = number.value
+    return Expr(current().builder.append(CALL, [of], [of.type], {"function": _DETACHED[of.dtype]}).result)
+
+
+def _note(context: Context, fields: Sequence[object]) -> None:
+    """At the top of a kernel the fields are those of the next loop, in a loop those of that."""
     loops = [loop for frame in context.frames for loop in frame.loops if loop.kind != "static"]
     stopped = loops[-1].stopped if loops else context.stopped
     for field in fields:
@@ -33,7 +57,7 @@ def stop(context: Context, *fields: object) -> None:
         for part in parts:
             place = getattr(part, "place", None)
             if place is None:
-                context.fail(AdstackTypeError, "stop_grad takes fields and ndarrays", note=f"got {type(part).__name__}")
+                context.fail(AdstackTypeError, _TAKES, note=f"got {describe(part)}")
             stopped.add(place.name)
 
 

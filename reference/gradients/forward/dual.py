@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data.activation import shown
 from ...data.fields import Field
 from ...data.hostvalues import number
 from ...data.ndarrays import Ndarray
@@ -56,7 +57,8 @@ class FwdMode(Scoped):
     Args:
         loss: the field or ndarray whose dual is wanted, or several.
         param: the field or ndarray along which to differentiate.
-        seed: the direction, one number for each number in `param`, flat; it may be left out for a single number.
+        seed: the direction, one number for each number in `param`, flat; it may be left out for a single number. Those
+            of elements of a sparse field that are inactive have no effect.
         clear_gradients: whether all duals start from zero; those that a FwdMode of another thread used last do so when
             a launch first uses them.
 
@@ -105,11 +107,16 @@ class FwdMode(Scoped):
             clear_all("dual")
         for data in (*self.losses, self.param):
             self._take(data.buffer, data.dual.buffer)
-        self.param.dual.from_numpy(self.seed)
+        self._start()
         self.tangents = self.chain()
         holder = self.holder()
         self._recorder = RECORDERS.begin(self, holder)
         self._observer = OBSERVERS.begin(self, holder)
+
+    def _start(self) -> None:
+        """Let the parameter move along the seed. What is inactive is constant, and stays inactive."""
+        dual = self.param.dual
+        dual.from_numpy(shown(dual, self.seed) if dual.cells else self.seed)
 
     def _end(self) -> None:
         """Leave the calls of this thread to others again."""
@@ -133,9 +140,11 @@ class FwdMode(Scoped):
         specialisation, call, runtime = kernel.prepared(args, kwargs)
         jvp = self.enter(kernel, specialisation, call, runtime)
         self.calls.append((kernel, (*args, *kwargs.values())))
-        returned: Any = jvp.launch(call)
         if jvp is specialisation:
-            return returned
+            return jvp.launch(call)
+        if jvp.records is not None:  # the launch may be differentiated: what its gradient's call has, it has
+            call = self.second(kernel, call, kernel.positional(args, kwargs))
+        returned: Any = jvp.launch(call)
         if specialisation.records is not None:
             specialisation.records.note(call)
         return None if specialisation.returns is None else self.tangents.returned(specialisation.returns, returned)

@@ -267,7 +267,8 @@ def _given_up(specialisation: Specialisation, writers: Sequence[str]) -> Adstack
     by = f" by {' or '.join(writers)}" if writers else ""
     return AdstackDataAccessError(
         f"{title}.grad() needs values that have been overwritten since its launch{by}; they were kept until all that "
-        f"is kept took more than {LEDGER.most >> 20} MiB",
+        f"is kept took more than {LEDGER.most} bytes",
         loc=specialisation.kernel.loc,
+        note=LEDGER.why,
         do=f"call {title}.grad() sooner, launch {title} again before it, or record both with qd.ad.Tape",
     )

@@ -16,6 +16,7 @@ def too_large(specialisation: Specialisation, wanted: int) -> AdstackDataAccessE
         f"{title}.grad() needs values that the launch has overwritten: {wanted} bytes, and at most {LEDGER.most} "
         "are kept without being asked for",
         loc=specialisation.kernel.loc,
+        note=LEDGER.why,
         do="use init(ad_snapshot=True), record the launch with qd.ad.Tape, or write to another field",
     )
 

@@ -56,7 +56,7 @@ def _specialisation(specialisation: Specialisation, mode: Differentiated) -> Spe
         tangents=tangents,
         gradients=None,
         records=None,
-        placed=0,
+        placed=-1,
         graph=None,
     )
 

@@ -11,7 +11,7 @@ from ...runtime.memory.buffers import Buffer
 from ...runtime.memory.observers import OBSERVERS, tell_others
 from ...runtime.protocol.following import Progress
 from ...values.kinds import KernelObject
-from ..events import Event
+from ..events import Event, may_write
 from ..memory.undo import Rewound, Touched
 from .program import Program
 
@@ -71,8 +71,11 @@ class Run(Event):
         return list(self.program.span(self.first, self.end).written.values())
 
     def computes(self, memory: object) -> bool:
-        """Whether a call may write this memory."""
-        return memory in self.program.span(self.first, self.end).written
+        """See `Event.computes`."""
+        if memory in self.program.span(self.first, self.end).written:
+            return True
+        served = reversed(self.program.served(self.first, self.end))
+        return any(may_write(step.specialisation, step.call, memory) for _, step in served)
 
     def launches(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
         """What each call keeps: its title, and (what, how many elements, bytes)."""

@@ -42,6 +42,11 @@ class Ledger:
         self._order: deque[ReferenceType[Keeper]] = deque()
         self._many = FEW
 
+    @property
+    def why(self) -> str:
+        """Why it may be so many bytes, for messages; "" where nobody has chosen it."""
+        return "ad_stack_heap_limit caps what is kept, too" if self.most < MOST_BYTES else ""
+
     def add(self, keeper: Keeper, nbytes: int) -> None:
         """Somebody keeps more."""
         if not self._order or self._order[-1]() is not keeper:
