@@ -14,6 +14,7 @@ import adstack as qd
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from . import math, simt, types
 from .absent import missing as _missing
 from .data.factories import Backend, field, ndarray, tensor
 from .data.fields import Field, Layout, MatrixField, ScalarField
@@ -95,7 +96,6 @@ from .kernels.options import (
 )
 from .kernels.oriented import data_oriented
 from .runtime.adstacks.stats import stats
-from .values import simt
 from .values.annotations import Tensor
 from .values.atomics import (
     atomic_add,
@@ -156,9 +156,9 @@ from .values.functions import (
     trunc,
     zero,
 )
-from .values.matrices import math, types
 from .values.matrices.matrix import Matrix, Vector, cholesky, eig, polar_decompose, solve, svd, sym_eig
-from .values.matrices.struct import Struct, dataclass
+from .values.matrices.struct import Struct
+from .values.matrices.struct_classes import dataclass
 from .values.parts import frexp
 from .values.scalar_types import (
     f16,

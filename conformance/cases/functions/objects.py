@@ -292,3 +292,24 @@ def methods_are_inherited_and_may_be_static_or_properties(qd):
             return self.shift(self.square(x))
 
     return Run(Derived().of, args=(7,), returns=149)
+
+
+@case(rules=["control.func"])
+def a_method_calls_the_one_that_it_overrides(qd):
+    @qd.data_oriented
+    class Base:
+        @qd.func
+        def shift(self, x):
+            return x + 100
+
+    @qd.data_oriented
+    class Derived(Base):
+        @qd.func
+        def shift(self, x):
+            return 2 * super().shift(x)
+
+        @qd.kernel
+        def of(self, x: qd.i32) -> qd.i32:
+            return self.shift(x) + super().shift(x)
+
+    return Run(Derived().of, args=(7,), returns=321)

@@ -7,9 +7,17 @@ from collections.abc import Callable, Iterator, MutableMapping
 from ...errors import AdstackTypeError
 from ...values.kinds import KernelObject, TypeLike
 from ...values.matrices.struct import Struct, members_of
-from .references import ScalarRef
+from .references import CellRef, ScalarRef, references_of
 
-__all__ = ["LiveMembers", "argument", "is_live_struct", "live_struct", "local_struct", "store_struct"]
+__all__ = [
+    "LiveMembers",
+    "argument",
+    "is_live_struct",
+    "is_local_struct",
+    "live_struct",
+    "local_struct",
+    "store_struct",
+]
 
 
 class LiveMembers(MutableMapping[str, KernelObject]):
@@ -43,6 +51,17 @@ def live_struct(targets: dict[str, KernelObject], type_: TypeLike) -> Struct:
 def is_live_struct(value: object) -> bool:
     """Whether `value` is a struct of references."""
     return isinstance(value, Struct) and isinstance(value.__adstack_members__(), LiveMembers)
+
+
+def is_local_struct(value: Struct) -> bool:
+    """Whether all that a live struct holds are locals of the kernel, and none of it memory that threads share."""
+    leaves = (member_reference(value, name) for name in value.__adstack_members__())
+    return all(is_local_struct(leaf) if isinstance(leaf, Struct) else _is_local(leaf) for leaf in leaves)
+
+
+def _is_local(reference: KernelObject) -> bool:
+    references = [reference] if isinstance(reference, ScalarRef) else references_of(reference).entries
+    return all(isinstance(element, CellRef) for element in references)
 
 
 def member_reference(value: Struct, name: str) -> KernelObject:

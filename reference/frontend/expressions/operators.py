@@ -27,6 +27,7 @@ from .foreign import guarded
 from .indexing import indexable
 from .lints import check_compared, check_power
 from .percent import by_percent, has_runtime
+from .struct_operators import binary_on_structs, declares, is_struct, unary_on_struct
 
 __all__ = ["binary", "cheap", "condition"]
 
@@ -103,6 +104,8 @@ def binary(context: Context, op: ast.operator, left: object, right: object) -> K
     if isinstance(op, ast.Mod) and isinstance(left, str) and has_runtime(right):
         return by_percent(context, left, right)
     operands = (left, right)
+    if is_struct(*operands):
+        return binary_on_structs(context, symbol, left, right)
     if any(isinstance(o, Expr) for o in operands) and not any(isinstance(o, (list, tuple)) for o in operands):
         _bad_operands(context, symbol, left, right)
     return guarded(context, lambda: function(left, right))
@@ -181,6 +184,8 @@ def _unary(context: Context, node: ast.UnaryOp) -> KernelObject:
     _refuse_arrays(context, symbol, value)
     if isinstance(value, bool) and symbol == "~":
         return not value
+    if is_struct(value):
+        return unary_on_struct(context, symbol, value)
     return guarded(context, lambda: function(value))
 
 
@@ -215,11 +220,20 @@ def _comparison(context: Context, op: ast.cmpop, left: object, right: object) ->
         return _static_comparison(context, op, left, right)
     symbol, function = _COMPARE[type(op)]
     left, right = plain(left), plain(right)
+    if is_struct(left, right):
+        return _of_structs(context, symbol, left, right)
     if isinstance(left, Expr) or isinstance(right, Expr):
         _refuse_arrays(context, symbol, left, right)
         if not (_numeric(left) and _numeric(right)):
             _bad_operands(context, symbol, left, right)
     return guarded(context, lambda: function(left, right))
+
+
+def _of_structs(context: Context, symbol: str, left: object, right: object) -> KernelObject:
+    """A comparison of structs; `!=` is what `==` is not where their types declare `==` alone, as in Python."""
+    if symbol == "!=" and not declares("!=", left, right) and declares("==", left, right):
+        return _not(context, binary_on_structs(context, "==", left, right))
+    return binary_on_structs(context, symbol, left, right)
 
 
 def _static_comparison(context: Context, op: ast.cmpop, left: object, right: object) -> KernelObject:
@@ -302,6 +316,8 @@ def _as_condition(context: Context, node: ast.expr, value: object) -> KernelObje
             context.fail(AdstackTypeError, "a vector is no condition", do="use .any() or .all()")
         if not isinstance(node, ast.Call) and indexable(value):  # static(x.grad) asks whether it is there
             context.fail(AdstackTypeError, "a field or array is no condition", do="index it")
+        if is_struct(value):
+            context.fail(AdstackTypeError, "a struct is no condition", do="ask for one of its members")
         if isinstance(value, float):
             context.fail(AdstackTypeError, "a condition must be an integer or a bool", note=f"got {value}")
         return guarded(context, lambda: bool(value))

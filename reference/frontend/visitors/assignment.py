@@ -16,7 +16,7 @@ from ..emission.expr import Expr
 from ..emission.literals import describe, is_number, plain, suggestion
 from ..emission.references import CellRef, ScalarRef, cell_matrix, is_live, references_of
 from ..emission.shared import SharedArray
-from ..emission.structs import is_live_struct, local_struct, store_struct
+from ..emission.structs import is_live_struct, is_local_struct, local_struct, store_struct
 from ..emission.type_promotion import alone, common, typed
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup, statement
 from ..expressions.lints import check_fractions, check_hidden
@@ -296,7 +296,7 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
     elif isinstance(target, ScalarRef):
         _update(context, kind, target, value, node)
     elif is_live_struct(target):
-        context.fail(AdstackTypeError, "a struct can't be updated as a whole", do="update its members")
+        _update_struct(context, node, target, value)
     else:
         _update_elements(context, kind, target, value, node)
 
@@ -313,6 +313,15 @@ def _update(context: Context, kind: str, target: ScalarRef, value: object, node:
         note = f"{ast.unparse(node.target)} holds a {target.dtype}, this is {describe(value)}"
         context.fail(AdstackTypeError, "a scalar can't be updated by this", at=node.value, note=note)
     target.__adstack_atomic__(kind, (value,))
+
+
+def _update_struct(context: Context, node: ast.AugAssign, target: Struct, value: object) -> None:
+    """`target += value` by the operator that the struct's type declares; of memory it would be no atomic update."""
+    what = ast.unparse(node.target)
+    if not is_local_struct(target):
+        do = f"update its members, or write {what} = {what} ..., during which other threads may write it"
+        context.fail(AdstackTypeError, "a struct in memory can't be updated as a whole", do=do)
+    store(context, target, binary(context, node.op, dereferenced(target), value), what)
 
 
 def _update_elements(

@@ -136,6 +136,17 @@ def _refused(what: str) -> PythonFunction:
     return call
 
 
+def _super(context: Context, *args: KernelObject) -> KernelObject:
+    """`super()` in a method is `super(the class whose body it stands in, its first argument)`, as in Python."""
+    if args:
+        return super(*args)
+    code = context.frame.function.__code__
+    binding = context.scopes.find(code.co_varnames[0]) if code.co_argcount else None
+    if binding is None or "__class__" not in context.scopes.outer:
+        context.fail(AdstackTypeError, "super() is known in methods of classes alone")
+    return super(context.scopes.outer["__class__"], binding.value)
+
+
 TABLE: Final[dict[KernelObject, PythonFunction]] = {
     builtins.range: _range,
     builtins.int: _cast(int),
@@ -154,6 +165,7 @@ TABLE: Final[dict[KernelObject, PythonFunction]] = {
     builtins.reversed: _reversed,
     builtins.sorted: _sorted,
     builtins.print: print_,
+    builtins.super: _super,
     builtins.str: text_of,
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),

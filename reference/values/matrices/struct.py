@@ -7,7 +7,6 @@ mapping, as elements of vectors lie in a storage: a plain dict, or one that make
 from __future__ import annotations
 
 import functools
-import inspect
 import types as python_types
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import TypeVar
@@ -25,8 +24,9 @@ from ..protocol import current_emitter
 from ..scalars import dtype_of, resolve
 from ..specs import ScalarSpec, StructSpec
 from .matrix import Matrix
+from .struct_operators import StructOperators
 
-__all__ = ["Struct", "StructType", "dataclass", "members_of", "struct"]
+__all__ = ["Struct", "StructType", "members_of", "struct"]
 
 Members = MutableMapping[str, Operand]
 T = TypeVar("T")
@@ -170,7 +170,7 @@ def convert(value: object, to: object) -> Operand:
     return to.cast(value) if hasattr(to, "cast") else cast(value, to)
 
 
-class Struct:
+class Struct(StructOperators):
     """A struct: `Struct(a=1, b=[2, 3])`, or of a type: `particle(x=..., v=...)`. Its members are attributes.
 
     A member, or a function of the struct's type, hides an attribute of this class that has its name.
@@ -362,33 +362,3 @@ def struct(members: dict[str, Operand] | None = None, /, **named: object) -> Str
     types = {**(members or {}), **named}
     methods = types.pop("__struct_methods", None)
     return StructType(types, methods)
-
-
-def dataclass(cls: type[Operand]) -> StructType:
-    """A class decorator: the annotations become members, the functions in the body functions of the struct.
-
-    A value beside an annotation, as in `mass: qd.f32 = 1.0`, is what the member has where a constructor call leaves it
-    out. In kernels functions are funcs, with or without `@func`; on the host they run as plain Python.
-    """
-    frame = inspect.currentframe()
-    caller = None if frame is None else frame.f_back
-    hints = _annotations(cls, {} if caller is None else caller.f_locals)
-    body = {k: v for k, v in vars(cls).items() if not k.startswith("__")}
-    defaults = {k: body.pop(k) for k in hints if k in body}
-    other = [k for k, v in body.items() if not (callable(v) or isinstance(v, staticmethod))]
-    if other:
-        raise AdstackTypeError(
-            f"'{other[0]}' of {cls.__name__} is neither a member nor a function of it",
-            do="annotate members with their type, and write functions with self or as @staticmethod",
-        )
-    struct_type = StructType(hints, body, cls.__name__, defaults)
-    struct_type.__module__, struct_type.__qualname__ = cls.__module__, cls.__qualname__
-    return struct_type
-
-
-def _annotations(cls: type[Operand], names: dict[str, Operand]) -> dict[str, Operand]:
-    """Member name -> type; types in strings (`from __future__ import annotations`) are looked up where the class is."""
-    try:
-        return inspect.get_annotations(cls, locals={**names, **vars(cls)}, eval_str=True)
-    except NameError as error:
-        raise AdstackTypeError(f"an annotation of {cls.__name__} is not known: {error}", do="import it") from error

@@ -15,7 +15,8 @@ from adstack.ir.types import f32, f64, i32
 from adstack.values.func import BoundFunc, Func
 from adstack.values.matrices.math import mat2, vec2
 from adstack.values.matrices.matrix import Matrix, Vector
-from adstack.values.matrices.struct import Struct, StructType, convert, dataclass, members_of
+from adstack.values.matrices.struct import Struct, StructType, convert, members_of
+from adstack.values.matrices.struct_classes import dataclass
 from adstack.values.matrices.types import struct
 from adstack.values.protocol import emitting
 from adstack.values.specs import MatrixSpec, ScalarSpec, StructSpec
@@ -304,3 +305,52 @@ def test_fields_of_a_struct_type():
     for field in (Outer.field(3), Struct.field({"a": i32, "b": vec2, "c": Inner}, shape=3)):
         field[1] = Outer(1, [2, 3])
         assert field[1].to_dict() == Outer(1, [2, 3]).to_dict()
+
+
+class _Angle:  # noqa: PLW1641 - a type of structs
+    turns: f32
+
+    def __add__(self, other):
+        return Angle(self.turns + other.turns)
+
+    def __rmul__(self, factor):
+        return Angle(factor * self.turns)
+
+    def __neg__(self):
+        return Angle(-self.turns)
+
+    def __eq__(self, other):
+        return self.turns == other.turns
+
+
+Angle: Any = dataclass(_Angle)
+
+
+def test_operators_on_the_host_are_functions_of_the_type():
+    a, b = Angle(0.25), Angle(0.5)
+    assert (a + b).turns == 0.75
+    assert (2 * a).turns == (-b).turns * -1 == 0.5
+    assert 2 * a == b
+    assert a != b
+    with pytest.raises(TypeError, match="unsupported operand"):
+        a - b
+    with pytest.raises(AdstackTypeError, match="declares no function __invert__"):
+        _ = ~a
+
+
+def test_structs_whose_type_does_not_say_what_is_equal_are_compared_by_identity():
+    a = Inner(1, 2)
+    assert a == a
+    assert a != Inner(1, 2)
+    assert hash(a) == hash(a)
+
+
+def test_functions_that_nothing_would_call_are_refused():
+    with pytest.raises(AdstackTypeError, match="'__init__' of Body would never be called"):
+
+        @dataclass
+        class Body:
+            mass: f32
+
+            def __init__(self):
+                self.mass = 1.0

@@ -1,8 +1,11 @@
 """Named types construct, convert, and describe themselves to the frontend."""
 
+import importlib
+
 import pytest
 from symbolic import Term
 
+import adstack as qd
 from adstack.errors import AdstackTypeError
 from adstack.ir.types import f16, f32, f64, i32, i64, u1, u8
 from adstack.values.matrices import types
@@ -94,3 +97,13 @@ def test_fields_and_ndarrays_of_vectors_and_matrices():
     assert Matrix.tensor(2, 3, f32, 3, needs_grad=True).grad.element_shape == (2, 3)
     with pytest.raises(AdstackTypeError, match="n must be a positive"):
         Vector.field(0, f32, 3)
+
+
+@pytest.mark.parametrize("name", ["math", "simt", "types"])
+def test_what_qd_gives_is_a_module_that_can_be_imported(name: str) -> None:
+    module = importlib.import_module(f"adstack.{name}")
+    inner = importlib.import_module(f"adstack.values.{name if name == 'simt' else f'matrices.{name}'}")
+    assert module is getattr(qd, name)
+    assert all(getattr(module, there) is getattr(inner, there) for there in inner.__all__)
+    with pytest.raises(qd.AdstackAttributeError, match=f"qd.{name} has no attribute"):
+        _ = module.nothing_like_this
