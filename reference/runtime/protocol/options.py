@@ -30,7 +30,7 @@ They say how a compiler may go about its work, or about something that never hap
 a default (`default_ad_stack_size`), and nothing is logged (`log_level`).
 """
 _PRINT: Final = "print_ir=True prints every stage of each kernel that is compiled; kernel.stages(...) gives them"
-_TIME: Final = "take the time around launches, with qd.sync() before each look at the clock"
+_TIME: Final = "leave it out, and write with qd.profiler.Profile() as p: ..., and print(p.report())"
 _CACHE: Final = "see `adstack cache`; the environment variable ADSTACK_CACHE_DIR says where compiled kernels are kept"
 REFUSED: Final = {
     "cuda_stack_limit": "adstacks are in the heap, which ad_stack_heap_limit limits",
