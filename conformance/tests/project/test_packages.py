@@ -25,7 +25,7 @@ ROOMS = {
     "reference": {
         *("ir", "analysis", "transforms", "autodiff", "sizing", "interpreter", "runtime", "values", "data", "frontend"),
         *("launch", "gradients", "kernels", "oracle", "error_analysis", "ad", "inspection", "interop", "profiler"),
-        *("torch", "jax"),
+        *("torch", "jax", "math", "simt", "types"),
         "spec",
     },
     "backends": {
