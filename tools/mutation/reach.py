@@ -79,7 +79,8 @@ class Quickest:
         if not rows <= self.reach.rows.keys():
             self.reach = Reach(rows={row: [] for row in sorted(rows)})
         known = {*self.reach.seconds, *self.reach.failed}
-        for test in _measured(self.edits, self.reference, [item for item in items if item.nodeid not in known]):
+        unknown = [item for item in items if item.nodeid not in known]
+        for test in _measured(self.edits, self.reference, unknown) if unknown else ():
             self._add(test)
         self._write()
         seconds = {test: took for test, took in self.reach.seconds.items() if 2 * took <= CPU}

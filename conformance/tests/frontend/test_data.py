@@ -295,7 +295,7 @@ def test_structs_are_assigned_as_a_whole_or_not_at_all() -> None:
 
     with pytest.raises(qd.AdstackTypeError, match="a struct of a, v can't become a int"):
         narrow(_Inner(1, [2, 3]))
-    with pytest.raises(qd.AdstackTypeError, match="a struct can't be updated as a whole"):
+    with pytest.raises(qd.AdstackTypeError, match=r"does not say what \+ does"):
         summed(_Inner(1, [2, 3]))
 
 

@@ -19,7 +19,7 @@ def test_the_contracts_hold(capfd):
 
 def test_every_package_stands_in_a_contract():
     contracts = (ROOT / "pyproject.toml").read_text().split("[tool.importlinter]")[1]
-    named = set(re.findall(r'"(adstack\.\w+)', contracts))
+    named = set(re.findall(r"\badstack\.\w+", contracts))
     rooms = {path.parent.name for path in (ROOT / "reference").glob("*/__init__.py")}
     assert {f"adstack.{room}" for room in (*rooms, *check.BESIDE_REFERENCE)} <= named
 
