@@ -14,11 +14,14 @@ from __future__ import annotations
 import math
 import struct
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from .types import Array
+
+Doubles = TypeVar("Doubles", float, Array)
+"""A number, or an array of numbers, of 53 digits."""
 
 FEW: Final = 16
 """Up to so many lanes are computed one by one."""
@@ -65,25 +68,16 @@ def _one64(a: float, b: float, c: float) -> float | None:
     high = a * b
     if not (abs(a) <= _HUGE and abs(b) <= _HUGE and abs(c) <= _LARGE and _SMALL <= abs(high) <= _LARGE):
         return None
-    ta, tb = 134217729.0 * a, 134217729.0 * b
-    ah, bh = ta - (ta - a), tb - (tb - b)
-    al, bl = a - ah, b - bh
-    low = al * bl - (((high - ah * bh) - al * bh) - ah * bl)
+    low = _two_product(a, b)[1]
     upper = c + low
     total = high + upper
-    return total + _odd_sum(_lost(high, upper, total), _lost(c, low, upper))
-
-
-def _lost(a: float, b: float, total: float) -> float:
-    """Knuth's TwoSum: what `total = a + b` lost."""
-    virtual = total - a
-    return (a - (total - virtual)) + (b - virtual)
+    return total + _odd_sum(_two_sum_error(high, upper, total), _two_sum_error(c, low, upper))
 
 
 def _odd_sum(a: float, b: float) -> float:
     """`_add_to_odd` of two numbers."""
     total = a + b
-    error = _lost(a, b, total)
+    error = _two_sum_error(a, b, total)
     if error and math.isfinite(total) and not struct.pack("<d", total)[0] & 1:
         return math.nextafter(total, math.copysign(math.inf, error))
     return total
@@ -100,17 +94,17 @@ def _add_to_odd(a: Array, b: Array) -> Array:
     return np.asarray(np.where(fix, bits + np.where(away, 1, -1), bits).view(np.float64))
 
 
-def _two_sum_error(a: Array, b: Array, total: Array) -> Array:
+def _two_sum_error(a: Doubles, b: Doubles, total: Doubles) -> Doubles:
     """Knuth's TwoSum: what `total = a + b` lost."""
     virtual = total - a
-    return np.asarray((a - (total - virtual)) + (b - virtual))
+    lost: Doubles = (a - (total - virtual)) + (b - virtual)
+    return lost
 
 
-def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+def _two_product(a: Doubles, b: Doubles) -> tuple[Doubles, Doubles]:
     """Dekker's product: `a * b` as an unevaluated sum of two doubles."""
     product = a * b
-    split = np.float64(134217729.0)
-    ta, tb = split * a, split * b
+    ta, tb = 134217729.0 * a, 134217729.0 * b
     ah, bh = ta - (ta - a), tb - (tb - b)
     al, bl = a - ah, b - bh
     return product, al * bl - (((product - ah * bh) - al * bh) - ah * bl)
