@@ -152,7 +152,8 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
     "qd.types": (
         row(
             "ndarray NDArray",
-            "strided arrays and Fortran order are used in place where they can be; a mismatch is a ValueError",
+            "arrays in Fortran order are copied and written back, strided ones are refused; a mismatch is a ValueError",
+            "pass np.ascontiguousarray(array) of a strided one",
         ),
     ),
     "a field": (
