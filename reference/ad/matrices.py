@@ -173,9 +173,13 @@ def _of(param: Data, column: Callable[[T], R], direction: T) -> R:
 
 @contextmanager
 def _unchanged(param: Data) -> Iterator[None]:
-    """A block after which the parameter holds what it held before."""
+    """A block after which the parameter holds what it held before; of a sparse field, in the same active cells."""
     contents = param.to_numpy()
+    active = [(cells.level.words, cells.level.words.to_numpy()) for cells in param.cells]
     try:
         yield
     finally:
         param.from_numpy(contents)
+        for words, before in active:
+            if (words.to_numpy() != before).any():
+                words.from_numpy(before)

@@ -149,3 +149,37 @@ def directions_activate_nothing(qd, dtype, levels):
         k()
 
     return Run(program, expect={s: 9.0})
+
+
+@case(rules=["sparse.gradient", "grad.forward"], params={"levels": ["pointer", "dynamic"]}, dtypes=["f64"])
+def columns_of_a_function_that_activates(qd, dtype, levels):
+    """Each column of a Hessian and of a Jacobian begins with what was active before, which is so afterwards."""
+    x, s = qd.field(dtype, needs_grad=True, needs_dual=True), real(qd, dtype, ())
+    (qd.root.pointer(qd.i, 3).dense(qd.i, 1) if levels == "pointer" else qd.root.dynamic(qd.i, 3)).place(x)
+
+    @qd.kernel
+    def total():
+        s[None] = 0.0
+        for i in x:
+            s[None] += x[i] * x[i]
+
+    @qd.kernel
+    def grow():
+        for _ in range(1):
+            x[1] = 3.0
+
+    def function():
+        total()
+        grow()
+
+    def program():
+        x[0] = 2.0
+        assert qd.ad.jacobian(function, s, x).tolist() == [4.0, 0.0, 0.0]
+        assert qd.ad.hessian(function, s, x).tolist() == [[2.0, 0.0, 0.0], [0.0] * 3, [0.0] * 3]
+        assert x.to_numpy().tolist() == [2.0, 0.0, 0.0]
+        total()
+        assert s[None] == 4.0
+        x[1] = 1.0
+        total()
+
+    return Run(program, expect={s: 5.0})
