@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -84,19 +81,9 @@ def _of_suite(name: str, arch: str, size: str, warm: int, iterations: int, waits
 
 
 def _of_file(path: Path, arguments: tuple[str, ...], waits: bool) -> Report:
-    with _arguments(path, arguments), Profile(waits) as measured:
-        Program.run(path)
+    with Profile(waits) as measured:
+        Program.run(path, arguments)
     return measured.report()
-
-
-@contextlib.contextmanager
-def _arguments(path: Path, arguments: tuple[str, ...]) -> Iterator[None]:
-    """What the program finds in `sys.argv`."""
-    before, sys.argv = sys.argv, [str(path), *arguments]
-    try:
-        yield
-    finally:
-        sys.argv = before
 
 
 def show(report: Report, out: Console) -> None:

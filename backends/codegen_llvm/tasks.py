@@ -174,7 +174,7 @@ class _TaskEmitter:
         e.rows = self._rows(e, lanes, parallel=True)
         for op in header:
             e.op(op)
-        box = Box(e, loop)
+        box = Box(e, loop, known_extent(loop, header))
         reductions = Reductions({} if self.debug else self.analyses.get(by_place, loop.regions[0]))
         reductions.prepare(e, loop.regions[0])
         e.exclusive = exclusive_atomics(e, loop.regions[0], self.analyses)
@@ -227,7 +227,7 @@ class _TaskEmitter:
         e.frame.leave = "ret i64 0"
         for op in self.analyses.get(bound_ops, self.task.body):
             e.op(op)
-        total = Box(e, self.task.body.ops[-2]).total(int(of_row))
+        total = Box(e, self.task.body.ops[-2], None).total(int(of_row))
         notes.record_notes(e)
         e.w.do(f"ret i64 {total}")
         name = "row" if of_row else "count"

@@ -112,6 +112,7 @@ def refuse(e: RegionEmitter, site: Site, bad: Num, arguments: Sequence[Num]) -> 
         bad: the condition (u1).
         arguments: the numbers that the message tells, of the types that the site says.
     """
+    e.settle()
     c = e.c
     fail, go_on = c.m.new(), c.m.new()
     c.do(Spv.SelectionMerge, go_on, 0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from adstack.ir.ops import FOR, IF, WHILE
-from adstack.ir.structure import Op, Value
+from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import i64, u32, u64
 
 from .assembly.code import Num, unsigned
@@ -13,7 +14,14 @@ from .hoisted_checks import hoist_checks
 from .region import RegionEmitter, handles
 from .teams import TeamCode
 
-__all__: list[str] = []
+__all__ = ["UNROLLED"]
+
+UNROLLED: Final = 4
+"""How many iterations of a short loop are written out."""
+_WORD: Final = 32
+"""Bits of the narrowest integers that count iterations of an unrolled loop."""
+_SHORT: Final = 40
+"""How many operations a short loop has at most."""
 
 
 def _bind(e: RegionEmitter, values: Sequence[Value], numbers: Sequence[Num]) -> None:
@@ -50,11 +58,31 @@ def _for(e: RegionEmitter, op: Op) -> None:
             number = count if few else count - low
             e.iterations[id(body)] = number.signed(unsigned(number.dtype)).resize(u64)
         _bind(e, body.args, [low + count.resize(i64) if few else count, *values])
-        following = e.run(body)
+        with e.apart():
+            following = e.run(body)
         return [count + 1, *following]
 
-    _, *results = e.c.loop([first, *start], lambda carried: (carried[0] < end, carried), iteration)
+    def several(carried: Sequence[Num]) -> Sequence[Num]:
+        for _ in range(UNROLLED):
+            carried = iteration(carried)
+        return carried
+
+    carried: Sequence[Num] = [first, *start]
+    if first.dtype.bits >= _WORD and _is_short(e, body):
+        trips = (first < end).choose(end - first, 0).signed(unsigned(first.dtype))
+        last = first + (trips & -UNROLLED).signed(first.dtype)
+        carried = e.c.loop(carried, lambda carried: (carried[0].differs(last), carried), several)
+    _, *results = e.c.loop(carried, lambda carried: (carried[0] < end, carried), iteration)
     _bind(e, op.results, results)
+
+
+def _is_short(e: RegionEmitter, body: Region) -> bool:
+    """Whether several iterations of a loop are written out one behind the other, on devices of their own.
+
+    What one of them loads does not wait for what another has computed; drivers unroll few loops by themselves.
+    """
+    traits, ops = e.m.traits, body.ops
+    return traits.endless and traits.threads > 0 and len(ops) <= _SHORT and not any(op.regions for op in ops)
 
 
 def _threads(e: RegionEmitter, op: Op, team: TeamCode) -> None:

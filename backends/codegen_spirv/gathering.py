@@ -55,7 +55,11 @@ class Gathered:
         def write() -> None:
             update(e, self.kind, address_of(e, place, self.op.operands[: place.rank]), place.dtype, total)
 
-        c.when(there, lambda: when_inside(e, self.op, write))
+        def write_inside() -> None:
+            when_inside(e, self.op, write)
+            e.settle()
+
+        c.when(there, write_inside)
 
 
 def gather(e: RegionEmitter, body: Region, analyses: Analyses) -> Sequence[Gathered]:

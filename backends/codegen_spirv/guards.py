@@ -1,4 +1,7 @@
-"""Guarded accesses: nothing outside is touched, and the first index that is outside is recorded."""
+"""Guarded accesses: nothing outside is touched, and the first index that is outside is recorded.
+
+The access alone is in a branch; its report follows with those of its neighbours (`RegionEmitter.settle`).
+"""
 
 from __future__ import annotations
 
@@ -30,17 +33,12 @@ def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
     """
     if "guarded" not in op.attrs:
         return access()
-    bad = _outside(e, op)
-
-    def nothing() -> Sequence[Num]:
-        _report(e, op)
-        dtype = op.result.dtype
-        return [e.c.const(dtype(0), dtype)]
-
-    return e.c.either(bad, nothing, lambda: [access()])[0]
+    bad = _noted(e, op)
+    dtype = op.result.dtype
+    return e.c.either(bad, lambda: [e.c.const(dtype(0), dtype)], lambda: [access()])[0]
 
 
-def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
+def when_inside(e: RegionEmitter, op: Op, act: Callable[[], None]) -> None:
     """Emit what is to be done only if an access is in bounds; that it is not is reported.
 
     Args:
@@ -51,22 +49,19 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
     if "guarded" not in op.attrs:
         act()
         return
-    bad = _outside(e, op)
-
-    def inside() -> Sequence[Num]:
-        act()
-        return []
-
-    def nothing() -> Sequence[Num]:
-        _report(e, op)
-        return []
-
-    e.c.either(bad, nothing, inside)
+    e.c.when(~_noted(e, op), act)
 
 
 def is_inside(e: RegionEmitter, op: Op) -> Num:
     """Whether an access is inside; nothing is recorded."""
     return ~_outside(e, op) if "guarded" in op.attrs else e.c.const(True, u1)
+
+
+def _noted(e: RegionEmitter, op: Op) -> Num:
+    """Whether some guarded index is out of bounds; if so, it is reported where the straight-line code ends."""
+    bad = _outside(e, op)
+    e.unreported.append((bad, lambda: _report(e, op)))
+    return bad
 
 
 def _outside(e: RegionEmitter, op: Op) -> Num:

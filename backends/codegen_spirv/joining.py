@@ -42,6 +42,7 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
     if op in e.joined:
         e.joined.remove(op)  # a region may be emitted again
         return
+    e.settle()
     run = _run(e, op)
     e.joined.update(run[1:])
     addresses = [address_of(e, o.attrs["place"], indices_of(o)) for o in run]
@@ -59,6 +60,7 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
     def apart() -> Sequence[Num]:
         for o, address in zip(run, addresses, strict=True):
             guarded(e, o, lambda o=o, address=address: update(o, address, e.get(o.operands[-1])))  # type: ignore[misc]
+        e.settle()
         return ()
 
     e.c.either(_agree(e, run, addresses), together, apart)

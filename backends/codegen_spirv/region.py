@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -52,6 +54,8 @@ class RegionEmitter:
             bytes on that of the next one is.
         iterations: per region, the number of the current iteration (u64).
         few: integers of 64 bits that are certainly below 2^31, and not below -2^31.
+        unreported: guards of straight-line code whose reports are still to be emitted: whether the access is outside,
+            and what emits the report (see `settle`).
         current: the region being emitted.
     """
 
@@ -70,6 +74,7 @@ class RegionEmitter:
         self.affine_slots: dict[tuple[int, int, Value], tuple[Address, Num]] = {}
         self.iterations: dict[int, Num] = {}
         self.few: set[Value] = set()
+        self.unreported: list[tuple[Num, Callable[[], None]]] = []
         self.current: Region | None = None
         self._numbers: dict[Value, int] = {}
         self._ids: dict[Value, Num] = {}
@@ -135,9 +140,32 @@ class RegionEmitter:
         """Emit the ops; gives what the terminator hands on."""
         outer, self.current = self.current, region
         for op in region.ops[:-1]:
+            if op.regions:
+                self.settle()
             self.op(op)
+        self.settle()
         self.current = outer
         return region.terminator.operands
+
+    def settle(self) -> None:
+        """Emit the reports of the guards since the last time, in their order, behind one branch for all of them.
+
+        A report in the branch of its own access would be code that is hardly ever run, and that keeps a driver from
+        executing the access under a predicate. It must stand where every path behind the guards comes along: at the end
+        of a region, and ahead of whatever branches or may end the thread.
+        """
+        waiting, self.unreported = self.unreported, []
+        if not waiting:
+            return
+
+        def tell() -> None:
+            for bad, report in waiting:
+                self.c.when(bad, report)
+
+        if len(waiting) == 1:
+            tell()
+        else:
+            self.c.when(functools.reduce(operator.or_, [bad for bad, _ in waiting]), tell)
 
     def run(self, region: Region) -> list[Num]:
         """Emit the ops; gives the values that the terminator hands on."""

@@ -10,11 +10,14 @@ the row-major order of the box. So any number of threads is right, and the exten
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adstack.analysis.accumulation import is_ordered
 from adstack.analysis.induction import values_in_32_bits
+from adstack.analysis.iteration_space import known_extent
 from adstack.analysis.manager import Analyses
 from adstack.backends.shared.launch_words import Context
 from adstack.backends.shared.sites import Site
@@ -22,7 +25,7 @@ from adstack.backends.shared.ways import alone
 from adstack.backends.shared.workgroups import Room, team_in
 from adstack.ir.ops import CALL, PRINT, RANDOM, STACK_ALLOCA
 from adstack.ir.structure import Op, Program, Task
-from adstack.ir.types import DType, i64, u32, u64
+from adstack.ir.types import DType, i32, i64, u32, u64
 
 from . import access, atomics, calls, checks, control, pure, random, stacks
 from .assembly.code import Code, Num
@@ -295,9 +298,10 @@ class _TaskEmitter:
         *header, loop, _ = self.task.body.ops
         for op in header:
             e.op(op)
+        e.settle()
         c, frame = self.c, e.frame
-        box = _Box(e, loop)
-        total, threads = box.total(), frame.threads
+        box = _Box(e, loop, known_extent(loop, header))
+        total, threads = box.total, frame.threads
         if frame.rows is not None:
             # threads without rows in the heap do nothing
             threads = frame.rows.threads
@@ -305,10 +309,11 @@ class _TaskEmitter:
         ordered = is_ordered(self.task)
         if ordered:
             total, threads = frame.thread.eq(0).choose(total, 0), c.const(1, u64)
+        first, threads = frame.thread.resize(box.counts), threads.resize(box.counts)
 
         def iteration(carried: Sequence[Num]) -> list[Num]:
             position = carried[0]
-            frame.iteration, frame.indices = position, tuple(loop.regions[0].args)
+            frame.iteration, frame.indices = position.resize(u64), tuple(loop.regions[0].args)
             self._restart_random(e)
             box.bind(position)
             e.region(loop.regions[0])
@@ -320,37 +325,58 @@ class _TaskEmitter:
             e.own = set(alone(loop.regions[0], "own", self.analyses))
         else:
             e.team = TeamCode(c, self.team)
-        c.loop([frame.thread], lambda carried: (carried[0] < total, carried), iteration)
+        c.loop([first], lambda carried: (carried[0] < total, carried), iteration)
         for atomic in gathered:
             atomic.close(e)
 
 
 class _Box:
-    """The iteration space of a `parallel_for`: per axis its lower bound and its extent."""
+    """The iteration space of a `parallel_for`: per axis its lower bound and its extent.
 
-    def __init__(self, e: RegionEmitter, loop: Op) -> None:
+    Args:
+        e: emits its code.
+        loop: the `parallel_for`.
+        points: how many there are, where that is known when compiling.
+
+    Attributes:
+        counts: the type in which its points are counted. u32 where their number is known and small enough that the
+            next point of any thread has a number, too: devices have no division of 64 bits.
+        total: how many points there are.
+    """
+
+    def __init__(self, e: RegionEmitter, loop: Op, points: int | None) -> None:
         self.e, self.loop = e, loop
         self.low: list[Num] = []
-        self.extent: list[Num] = []
+        self._extents: list[Num] = []
+        self.counts: DType = u32 if points is not None and points <= i32.max else u64
         for lo, hi in zip(loop.operands[::2], loop.operands[1::2], strict=True):
             some = e.get(lo) < e.get(hi)
             low = e.index(lo)
             self.low.append(low)
-            self.extent.append(some.choose(e.index(hi) - low, 0).signed(u64))
-
-    def total(self) -> Num:
-        """How many points there are."""
-        total = self.extent[0]
-        for extent in self.extent[1:]:
-            total = total * extent
-        return total
+            self._extents.append(some.choose(e.index(hi) - low, 0).resize(self.counts))
+        self.total = functools.reduce(operator.mul, self._extents)
 
     def bind(self, position: Num) -> None:
         """Bind the indices of one iteration."""
-        rest, indices = position, []
-        for extent in reversed(self.extent[1:]):
-            indices.append(rest % extent)
-            rest = rest // extent
-        indices.append(rest)
-        for arg, low, at in zip(self.loop.regions[0].args, self.low, reversed(indices), strict=True):
-            self.e.bind(arg, (low + at.signed(i64)).resize(arg.dtype))
+        for arg, low, at in zip(self.loop.regions[0].args, self.low, self._indices(position), strict=True):
+            self.e.bind(arg, low.resize(arg.dtype) + at.resize(arg.dtype))
+
+    def _indices(self, position: Num) -> list[Num]:
+        """How far the indices of a point are from the lower bounds."""
+        extents = self._extents[1:]
+        if not extents or self.counts is u32:
+            return _split(position, extents)
+
+        def narrow() -> list[Num]:
+            return [at.resize(u64) for at in _split(position.resize(u32), [n.resize(u32) for n in extents])]
+
+        return self.e.c.either(self.total <= u32.max, narrow, lambda: _split(position, extents))
+
+
+def _split(position: Num, extents: Sequence[Num]) -> list[Num]:
+    """The indices of a position in row-major order; the first axis, which needs no extent, too."""
+    rest, indices = position, list[Num]()
+    for extent in reversed(extents):
+        indices.append(rest % extent)
+        rest = rest // extent
+    return [rest, *reversed(indices)]

@@ -16,7 +16,7 @@ from .assembly.opcodes import Capability
 from .assembly.opcodes import Op as Spv
 from .atomics import LARGE
 from .memory import Address
-from .scalars import floats
+from .scalars import floats, steps
 from .scalars.integral import WAYS
 
 __all__ = ["CASES", "TRIALS", "Trial", "operands"]
@@ -84,6 +84,19 @@ def _sqrt(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     return c.std("Sqrt", x[0].dtype, positive)
 
 
+def _root_by_steps(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
+    """Of an operand brought between 1 and 4."""
+    return steps.usual_root(_between_1_and_4(x[0]))
+
+
+def _between_1_and_4(x: Num) -> Num:
+    return ((x.bits(u32) & 0xFFFFFF) + 0x3F800000).bits(f32)
+
+
+def _usual_roots(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(np.sqrt(((a.view(np.uint32) & 0xFFFFFF) + 0x3F800000).astype(np.uint32).view(np.float32)))
+
+
 def _order(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     """A number for how two operands compare."""
     less, equal = (
@@ -145,6 +158,7 @@ TRIALS: Final = (
     Trial("fma64", f64, _DOUBLE, lambda c, at, x: c.std("Fma", f64, *x), lambda a, b, c: exact_fma(f64, a, b, c)),
     Trial("div32", f32, (), lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
     Trial("div64", f64, _DOUBLE, lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
+    Trial("sqrt32_by_steps", f32, (), _root_by_steps, _usual_roots),
     Trial("sqrt32", f32, (), _sqrt, _root),
     Trial("sqrt64", f64, _DOUBLE, _sqrt, _root),
     Trial("round32", f32, (), _wholes, _whole_numbers),

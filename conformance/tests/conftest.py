@@ -136,8 +136,12 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=_without_emulator()))
         if (item.path.parent.name in _BY_CLANG or item.get_closest_marker("clang")) and _without_clang():
             item.add_marker(pytest.mark.skip(reason=_without_clang()))
-        if item.path.parent.name in _ON_VULKAN:
-            listens = item.get_closest_marker("validation_layer") is not None
-            missing = _without_vulkan() or (_without_layer() if listens else "")
-            if missing:
-                item.add_marker(pytest.mark.skip(reason=missing))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The same for Vulkan, not before: a process forked from one that has asked the driver can't use the device."""
+    if item.path.parent.name in _ON_VULKAN:
+        listens = item.get_closest_marker("validation_layer") is not None
+        missing = _without_vulkan() or (_without_layer() if listens else "")
+        if missing:
+            pytest.skip(missing)

@@ -8,7 +8,7 @@ import runpy
 import sys
 import traceback
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -34,11 +34,12 @@ class Program:
     names: dict[str, Kernel]
 
     @classmethod
-    def run(cls, path: Path) -> Program:
-        """Run a file as a script; what it prints goes to standard error."""
+    def run(cls, path: Path, arguments: Sequence[str] = ()) -> Program:
+        """Run a file as a script with such arguments in `sys.argv`; what it prints goes to standard error."""
         if not path.is_file():
             raise ProgramError(f"there is no file {path}")
         sys.path.insert(0, str(path.parent))
+        before, sys.argv = sys.argv, [str(path), *arguments]
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 return cls(path, runpy.run_path(str(path), run_name="__main__"))
@@ -49,6 +50,7 @@ class Program:
         except BaseException as error:
             raise ProgramError(_where(error, path)) from error
         finally:
+            sys.argv = before
             sys.path.remove(str(path.parent))
 
     def kernels(self) -> list[str]:

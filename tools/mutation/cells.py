@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from adstack import inspection
 from adstack.conformance.harness.capture import Capture
-from adstack.conformance.harness.cells import Cell
+from adstack.conformance.harness.cells import Cell, Subject
 from adstack.conformance.harness.execute import Request, Target, perform
 from adstack.conformance.harness.judge import judge
 from adstack.conformance.harness.loading import CASES, collect
@@ -37,7 +39,7 @@ def cell_test(backend: str, cells: Sequence[Cell]) -> Callable[[Cell, Path], Non
 
 def one_per_case(backend: str, patterns: Sequence[str], count: int) -> list[Cell]:
     """So many cells of the cases that match, of different ones as long as there are any; the same ones every time."""
-    cells = cells_of(select(collect(), list(patterns)), [backend_subject(backend)])
+    cells = cells_of(select(collect(), list(patterns)), [_subject(backend)])
     seen: dict[str, int] = {}
     ranked: list[tuple[int, Cell]] = []
     for cell in sorted(cells, key=lambda cell: hashlib.sha256(f"{cell.entry.id}{cell.mode}".encode()).digest()):
@@ -45,3 +47,9 @@ def one_per_case(backend: str, patterns: Sequence[str], count: int) -> list[Cell
         seen[case] = seen.get(case, 0) + 1
         ranked.append((seen[case], cell))
     return [cell for _, cell in sorted(ranked, key=lambda pair: pair[0])[:count]]
+
+
+def _subject(backend: str) -> Subject:
+    """What the backend is here, found out in a process of its own: forks of one that uses Vulkan can't use it."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
+        return apart.submit(backend_subject, backend).result()

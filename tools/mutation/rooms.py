@@ -38,7 +38,7 @@ ROOMS: Final = (
     Room(
         "sizing",
         ("sizing/*.py",),
-        40,
+        60,
         (
             "sizing/test_*",
             "autodiff/test_journal",
@@ -50,7 +50,7 @@ ROOMS: Final = (
     Room(
         "heap layout",
         ("runtime/adstacks/*.py", "backends/cpu/adstacks.py"),
-        40,
+        60,
         (
             "runtime/test_adstack*",
             "runtime/test_budget",
@@ -63,7 +63,7 @@ ROOMS: Final = (
     Room(
         "launch record",
         ("gradients/launches/*.py",),
-        40,
+        60,
         (
             "gradients/test_records",
             "gradients/test_inputs",
@@ -77,25 +77,25 @@ ROOMS: Final = (
     Room(
         "reverse mode",
         ("autodiff/reverse.py", "autodiff/emission/*.py", "autodiff/overwrite/*.py", "autodiff/checkpointing/*.py"),
-        25,
+        60,
         ("autodiff/test_*", "gradients/test_*", f"{_CASES}cases_reference"),
     ),
     Room(
         "planning",
         ("autodiff/planning/*.py", "autodiff/saving/*.py", "autodiff/activities/*.py", "transforms/tasks/gather*.py"),
-        25,
+        60,
         ("autodiff/test_*", "transforms/test_gather", "analysis/test_accumulation", f"{_CASES}cases_reference"),
     ),
     Room(
         "LLVM generator",
         ("backends/codegen_llvm/**/*.py",),
-        40,
+        60,
         ("backends/codegen_llvm/test_*", "backends/cpu/test_codegen", f"{_CASES}cases_cpu"),
     ),
     Room(
         "SPIR-V generator",
         ("backends/codegen_spirv/**/*.py",),
-        40,
+        60,
         ("backends/codegen_spirv/test_*", f"{_CASES}cases_vulkan"),
     ),
 )

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from adstack.errors import InternalError
 from adstack.ir.structure import Op, Value
-from adstack.ir.types import i64
+from adstack.ir.types import i32, i64
 
 from ..function.region import RegionEmitter
 from ..text.writer import type_text
@@ -35,10 +35,21 @@ def first_lanes(e: RegionEmitter, position: str, stop: str) -> str:
 
 
 class Box:
-    """The iteration space of a `parallel_for`: per axis its lower bound and its extent, as i64."""
+    """The iteration space of a `parallel_for`: per axis its lower bound and its extent, as i64.
 
-    def __init__(self, e: RegionEmitter, loop: Op) -> None:
+    Args:
+        e: emits its code.
+        loop: the `parallel_for`.
+        points: how many there are, where that is known when compiling.
+
+    Attributes:
+        is_small: whether there are certainly so few that 32 bits number them. A division of 64 bits takes several
+            times as long, also by a number that is known.
+    """
+
+    def __init__(self, e: RegionEmitter, loop: Op, points: int | None) -> None:
         self.e, self.loop = e, loop
+        self.is_small = points is not None and points <= i32.max
         self.low: list[str] = []
         self.extent: list[str] = []
         for k in range(len(loop.operands) // 2):
@@ -65,11 +76,19 @@ class Box:
 
     def _coordinates(self, position: str) -> list[str]:
         """The point at a position, relative to the lower bounds."""
-        e, rest = self.e, position
+        w = self.e.w
+        if len(self.extent) == 1 or not self.is_small:
+            return self._divided("i64", position, self.extent[1:])
+        extents = [w.let(f"trunc i64 {extent} to i32") for extent in self.extent[1:]]
+        at = self._divided("i32", w.let(f"trunc i64 {position} to i32"), extents)
+        return [w.let(f"zext i32 {coordinate} to i64") for coordinate in at]
+
+    def _divided(self, ty: str, position: str, extents: list[str]) -> list[str]:
+        w, rest = self.e.w, position
         inner: list[str] = []
-        for extent in reversed(self.extent[1:]):
-            inner.insert(0, e.w.let(f"urem i64 {rest}, {extent}"))
-            rest = e.w.let(f"udiv i64 {rest}, {extent}")
+        for extent in reversed(extents):
+            inner.insert(0, w.let(f"urem {ty} {rest}, {extent}"))
+            rest = w.let(f"udiv {ty} {rest}, {extent}")
         return [rest, *inner]
 
     def bind_one(self, position: str) -> None:

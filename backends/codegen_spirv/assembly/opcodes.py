@@ -200,6 +200,7 @@ STD: Final = {
     "Floor": 8,
     "Ceil": 9,
     "Sqrt": 31,
+    "InverseSqrt": 32,
     "UMin": 38,
     "SMin": 39,
     "Fma": 50,

@@ -12,6 +12,7 @@ from adstack.errors import BackendUnavailableError
 from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32
 
 from ..assembly.code import FastPath, Num, unsigned
+from . import steps
 from .fma64 import fast_fma64, fma64, to_odd
 
 __all__ = ["divide", "fma", "integer_to_float", "magnitude", "narrow", "negate", "root", "to_float", "wide"]
@@ -129,8 +130,12 @@ def root(x: Num) -> Num:
         flushed = dtype is f32 and not traits.order32  # a negative subnormal number may count as -0
         return (x < 0.0).choose(x.c.const(math.nan, dtype), square_root) if flushed else square_root
     if dtype is f32 and traits.sqrt64:
-        return x.c.std("Sqrt", f64, x.convert(f64)).convert(f32)
+        return steps.root(x, _root_in_f64) if traits.sqrt32_by_steps else _root_in_f64(x)
     raise _inexact("square roots", dtype)
+
+
+def _root_in_f64(x: Num) -> Num:
+    return x.c.std("Sqrt", f64, x.convert(f64)).convert(f32)
 
 
 def _inexact(what: str, dtype: DType) -> BackendUnavailableError:

@@ -118,6 +118,11 @@ def test_what_the_program_prints_is_kept_out_of_the_dump(program):
     assert "hello from the program" in done.stderr
 
 
+def test_the_program_finds_its_own_name_alone_among_its_arguments(program):
+    program.write_text(f"import sys\nprint(sys.argv[1:], sys.argv[0] == __file__)\n{program.read_text()}")
+    assert "[] True" in adstack("dump", f"{program}:fill", "--stage", "tasks").stderr
+
+
 def test_arguments_are_made_up_from_annotations(program):
     for name in ("double", "move", "solver.step"):
         done = adstack("dump", f"{program}:{name}", "--stage", "frontend")

@@ -1,0 +1,31 @@
+"""Square roots by steps are the nearest f32, for every significand and whatever near guess a device begins with."""
+
+from __future__ import annotations
+
+import pytest
+
+import adstack as qd
+
+SIGNIFICANDS = 1 << 24
+"""Those of two binades: of odd and of even exponents."""
+
+
+@pytest.mark.parametrize("units", range(-3, 4))
+def test_steps_give_the_nearest_root(on_cpu, units):
+    """By the same steps in a kernel; the first guess is so many units in the last place off."""
+    wrong = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def count():
+        for k in range(SIGNIFICANDS):
+            x = qd.bit_cast(k + 0x3F800000, qd.f32)
+            about = qd.bit_cast(qd.bit_cast(qd.cast(1.0 / qd.sqrt(qd.cast(x, qd.f64)), qd.f32), qd.i32) + units, qd.f32)
+            near = x * about
+            half = about * 0.5
+            error = qd.fma(-near, half, 0.5)
+            closer = qd.fma(near, error, near)
+            if qd.fma(qd.fma(-closer, closer, x), qd.fma(half, error, half), closer) != qd.sqrt(x):
+                wrong[None] += 1
+
+    count()
+    assert wrong[None] == 0
