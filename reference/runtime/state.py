@@ -92,6 +92,7 @@ class Runtime:
             device = reclaiming(self.backend)
             if finished and device is not None:  # otherwise it would wait once more
                 device.close()
+            budget.begin(0)  # what is made without a runtime has no limit
 
 
 def check_unended(ended: int, doing: str) -> None:

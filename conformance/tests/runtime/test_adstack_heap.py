@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from adstack.errors import AdstackMemoryError
 from adstack.runtime.adstacks.heap import Heap, HeapLimit, least
+from adstack.runtime.adstacks.stats import stats
 
 
 class Device:
@@ -64,6 +65,40 @@ def test_the_heap_grows_to_what_is_needed_or_twice_what_there_was():
     assert heap.room(10_000, 1) == 1
     assert device.asked == [300, 600, 10_000]
     assert (heap.size, heap.figures.grown, heap.figures.most) == (10_000, 3, 10_000)
+
+
+def test_counters_of_the_program_count_what_a_heap_does():
+    before, heap = stats(), heap_on(Device(capacity=500, refused=[1]))
+    heap.room(100, 2)
+    heap.room(100, 9)
+    after, figures = stats(), heap.figures
+    names = ("heap_growths", "heap_refusals", "heap_waves")
+    assert [after[name] - before[name] for name in names] == [figures.grown, figures.refused, figures.waves]
+    assert min(figures.grown, figures.refused, figures.waves) > 0
+
+
+def test_where_the_limit_has_room_for_both_nothing_waits_for_the_old_memory():
+    device = Device(lag=9)
+    heap = heap_on(device)
+    heap.room(100, 1, limit=1000)
+    device.dispatch(heap)
+    heap.room(100, 3, limit=1000)
+    assert sorted(device.alive.values()) == [100, 300]
+    device.dispatch(heap)
+    heap.room(100, 8, limit=1000)
+    assert sorted(device.alive.values()) == [800]
+
+
+def test_old_memory_goes_at_the_next_task_after_the_device_has_finished():
+    device = Device(lag=9)
+    heap = heap_on(device)
+    heap.room(100, 1)
+    device.dispatch(heap)
+    heap.room(100, 3)
+    assert sorted(device.alive.values()) == [100, 300]
+    device.wait(device.dispatched)
+    heap.room(100, 2)
+    assert sorted(device.alive.values()) == [300]
 
 
 def test_a_refused_growth_is_tried_again_at_the_exact_size():

@@ -121,6 +121,13 @@ def test_without_the_option_nothing_is_watched():
     assert current().heap_limit(70) == 70
 
 
+def test_a_runtime_that_has_ended_leaves_no_limit():
+    qd.init(arch=qd.reference, device_memory_GB=1000 / 2**30)
+    assert current().heap_limit(0) == 1000
+    qd.reset()
+    assert current().heap_limit(0) == 0
+
+
 def test_the_smaller_of_two_limits_counts_and_a_heap_grows_up_to_it():
     budget = Budget(1000)
     assert budget.heap_limit(0) == 1000

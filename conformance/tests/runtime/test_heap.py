@@ -134,3 +134,9 @@ def test_values_written_to_every_slot_of_every_lane_are_all_read_back(lanes):
     for key, bytes_ in elements(heap, placement, handles, lanes).items():
         assert (memory[bytes_.start : bytes_.stop] == wrote[key]).all()
     assert math.prod(memory.shape) == placement.stride * lanes
+
+
+@pytest.mark.parametrize(("threads", "claims", "lanes"), [(8, 5, 5), (3, 5, 3), (8, 0, 1)])
+def test_where_iterations_claim_rows_no_more_lanes_have_any(threads, claims, lanes):
+    assert TaskHeap((), (), {}, claims=1).lanes(threads, [99, claims]) == lanes
+    assert TaskHeap((), (), {}).lanes(threads, [99, claims]) == threads

@@ -12,6 +12,7 @@ from vulkan_kit import STRICT, agree, backend, tasks_of
 
 from adstack.backends.codegen_spirv.assembly.text import listing
 from adstack.backends.codegen_spirv.tasks import emit_program
+from adstack.errors import BackendUnavailableError
 from adstack.ir.types import f32
 
 NUMBERS = interesting(f32, 3)
@@ -40,3 +41,19 @@ def test_memory_adds_where_it_can():
         (shader,) = emit_program(tasks_of(ADD), traits).shaders
         assert ("AtomicFAddEXT" in listing(shader.words)) is native
         assert "AtomicCompareExchange" in listing(shader.words)
+
+
+def test_integers_of_64_bits_are_updated_by_the_instruction_or_refused():
+    one = "%one = const 1 : i64\n%k = const 0 : i32\n%old = atomic add @s[%k], %one : i64"
+    program = tasks_of(parallel(one, N, "place @s : i64[1] field"))
+    (shader,) = emit_program(program, STRICT).shaders
+    assert "OpAtomicIAdd " in listing(shader.words)
+    assert "OpAtomicCompareExchange" not in listing(shader.words)
+    with pytest.raises(BackendUnavailableError, match="shaderBufferInt64Atomics"):
+        emit_program(program, dataclasses.replace(STRICT, int64_atomics=False))
+
+
+def test_a_serial_task_that_reports_nothing_may_be_told_of_several_launches():
+    serial = "kernel @k() {\nplace @s : i32[] field\n%one = const 1 : i32\nstore @s[], %one\nreturn\n}"
+    (shader,) = emit_program(tasks_of(serial), STRICT).shaders
+    assert shader.repeats
