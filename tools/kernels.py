@@ -47,8 +47,8 @@ def dump(target: str, stages: tuple[str, ...], arguments: str | None) -> None:
     """Print the IR of a kernel at each stage, from "frontend" to "tasks", and what the backend made of it.
 
     The program runs first, because what a kernel captures is known only then; its own output goes to standard error.
-    Without KERNEL, every kernel at module level is shown. `--stage msl` is the Metal Shading Language, `--stage amdgcn`
-    the assembly of AMD's GPUs, on any machine.
+    Without KERNEL, every kernel at module level is shown. On any machine `--stage msl` is the Metal Shading
+    Language, `--stage ptx` the code for NVIDIA's GPUs, `--stage spirv` for Vulkan, `--stage amdgcn` for AMD's GPUs.
     """
     out = console()
     for name, kernel, args in _asked(target, arguments):

@@ -70,10 +70,23 @@ class ObjectSize:
         return self.stored() - self.before
 
 
-class Source:
-    """Statements of the source that is written for targets which have a language of their own: on any machine."""
+STATEMENTS = {
+    "msl": r";$",
+    "ptx": r"^\t[a-z@].*;$",
+    "spirv": r"^ .*\bOp[A-Z]",
+    "amdgcn:gfx1100": r"^\t[a-z]",
+    "amdgcn:gfx942": r"^\t[a-z]",
+}
+"""Language of a target -> what a statement or an instruction of it looks like, in a line of its own."""
 
-    params = (("msl",), ("forward nop", "forward recurrence", "forward gather", "reverse recurrence", "reverse many"))
+
+class Source:
+    """Statements, or instructions, of what is written for the targets that are not this machine: on any machine."""
+
+    params = (
+        tuple(STATEMENTS),
+        ("forward nop", "forward recurrence", "forward gather", "reverse recurrence", "reverse many"),
+    )
     param_names = ("language", "code")
     unit = "statements"
 
@@ -90,7 +103,7 @@ class Source:
         self.text = inspection.translated(tasks, language)
 
     def track_statements(self, language, code):
-        return len(re.findall(r";$", self.text, re.MULTILINE))
+        return len(re.findall(STATEMENTS[language], self.text, re.MULTILINE))
 
 
 _PROGRAM = """

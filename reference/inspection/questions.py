@@ -44,7 +44,12 @@ __all__ = [
     "translated",
 ]
 
-SOURCES: Final = {"msl": "adstack.backends.codegen_msl.tasks", "amdgcn": "adstack.backends.amdgpu.listing"}
+SOURCES: Final = {
+    "msl": "adstack.backends.codegen_msl.tasks",
+    "amdgcn": "adstack.backends.amdgpu.listing",
+    "ptx": "adstack.backends.cuda.listing",
+    "spirv": "adstack.backends.vulkan.listing",
+}
 """Languages that people read -> the module of the generator that writes them."""
 
 
@@ -94,8 +99,8 @@ def translated(tasks: str, stage: str) -> str:
 
     Args:
         tasks: the text of the program, as `Kernel.stages` gives it.
-        stage: a key of `SOURCES`: "msl", the Metal Shading Language, or "amdgcn", the assembly of AMD's GPUs, which may
-            be followed by a processor: "amdgcn:gfx942".
+        stage: a key of `SOURCES`: "msl", the Metal Shading Language; "ptx", of NVIDIA's GPUs; "spirv", of Vulkan; or
+            "amdgcn", the assembly of AMD's GPUs, which may be followed by a processor: "amdgcn:gfx942".
 
     Raises:
         BackendUnavailableError: the target has no way to say it.

@@ -99,6 +99,14 @@ def test_the_assembly_of_amds_gpus_is_shown_on_any_machine(program):
     assert "\n\ts_endpgm" in one
 
 
+def test_the_code_of_nvidias_gpus_and_of_vulkan_is_shown_on_any_machine(program):
+    done = adstack("dump", f"{program}:fill", "--stage", "ptx", "--stage", "spirv")
+    assert done.returncode == 0, done.stderr
+    _, ptx, spirv = done.stdout.split("# ==== fill: ")
+    assert ".visible .entry task0(" in ptx
+    assert "OpEntryPoint" in spirv
+
+
 @pytest.mark.parametrize(
     ("stage", "message"),
     [
