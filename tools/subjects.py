@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "asked_peers", "chosen_subjects", "deterministic"]
 
 PART: Final = "one variant of each case; --every-variant gives it all of them"
-_STEPS: Final = {"amdgpu:gfx942": 3}
-"""Subjects that are as slow as others like them: they are given one in so many cases."""
 
 _FORM: Final = re.compile(r"([\w.-]+)(?:==([\w.+!]+))?(?:@(\w+(?:,\w+)*))?")
 
@@ -49,15 +47,8 @@ def chosen_subjects(choice: Choice, client: Client | None) -> list[Subject]:
         raise click.UsageError("--deterministic is about the backends of adstack; leave --subject away")
     subjects = _there(choice) if client is None else announced_subjects(client, _names(choice))
     if not choice.backends and not choice.peers and not choice.every_variant:
-        subjects = [_in_part(one) if one.kind == "emulated" else one for one in subjects]
+        subjects = [replace(one, part=PART) if one.kind == "emulated" else one for one in subjects]
     return [deterministic(subject) for subject in subjects] if choice.deterministic else subjects
-
-
-def _in_part(subject: Subject) -> Subject:
-    """The subject, given a part of the cases."""
-    step = _STEPS.get(subject.name, 1)
-    part = PART if step == 1 else PART.replace("each case", f"one in {step} cases, by --seed")
-    return replace(subject, part=part, step=step)
 
 
 def _there(choice: Choice) -> list[Subject]:

@@ -88,7 +88,6 @@ class Subject:
         options: for its `init`, beside those of a case.
         dtypes: names of the element types that it has; () if all.
         part: which part of the cases it is given, in words; "" if all.
-        step: of the cases in that part, it is given one in so many.
     """
 
     name: str
@@ -106,7 +105,6 @@ class Subject:
     options: tuple[tuple[str, Any], ...] = ()
     dtypes: tuple[str, ...] = ()
     part: str = ""
-    step: int = 1
 
     def __post_init__(self) -> None:
         for name in ("device", "version", "reason", "fix"):

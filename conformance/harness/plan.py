@@ -49,21 +49,16 @@ def cells_of(
 ) -> list[Cell]:
     """Every cell of the run, subject by subject; of the modes that a case has, those asked for.
 
-    A subject that is given a part of the cases has one variant of each, or of one in so many.
+    A subject that is given a part of the cases has one variant of each.
     """
     some = {dtypes: one_of_each(entries, seed, dtypes) for dtypes in {subject.dtypes for subject in subjects}}
     return [
         Cell(entry, subject, mode, seed_of(entry.id, seed))
         for subject in subjects
-        for entry in (_some(some[subject.dtypes], subject.step, seed) if subject.part else entries)
+        for entry in (some[subject.dtypes] if subject.part else entries)
         for mode in entry.case.modes
         if not modes or mode in modes
     ]
-
-
-def _some(entries: Sequence[Entry], step: int, seed: int) -> list[Entry]:
-    """One in so many, by the seed: another chooses others."""
-    return [entry for entry in entries if seed_of(entry.id.partition(":")[0], seed) % step == 0]
 
 
 def seed_of(id_: str, seed: int) -> int:

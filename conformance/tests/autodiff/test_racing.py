@@ -219,6 +219,30 @@ def test_values_from_before_the_loop_are_what_they_are():
     assert refused(text("%v = load @y[%i] : f32\nstore @x[%m], %v", before=before), (3,))
 
 
+GUARDED = "{}\n%b = lt %i, %m : u1\nif %b {{\n{}\nyield\n}} else {{\nyield\n}}"
+READ = "%v = load @x[%s] : f32\nstore @y[%i], %v"
+WRITE = "%w = load @y[%i] : f32\nstore @x[%i], %w"
+
+
+@pytest.mark.parametrize("bound", ["%m = load @j[%i] : i32", "%m = add %n, %0 : i32"], ids=["memory", "argument"])
+@pytest.mark.parametrize(("always", "sometimes"), [(WRITE, READ), (READ, WRITE)])
+def test_accesses_of_which_one_may_not_be_made_do_not_race_for_certain(always, sometimes, bound):
+    guarded = GUARDED.format(bound, sometimes)
+    assert not refused(text(f"{always}\n{guarded}"), (0,), {"x"})
+    assert not refused(text(f"{guarded}\n{always}"), (0,), {"x"})
+
+
+def test_each_launch_is_judged_by_its_own_numbers():
+    kernel = text(f"%b = lt %i, %n : u1\nif %b {{\n{SHIFT}\nyield\n}} else {{\nyield\n}}")
+    races = Racing(kernel, NAMES)
+    for n in (0, 3, 1, 5, 0):
+        if n > 1:
+            with pytest.raises(AdstackDataAccessError):
+                races.refuse((n,), {})
+        else:
+            races.refuse((n,), {})
+
+
 def test_places_that_are_not_differentiated_may_race():
     assert not refused(text(SHIFT), (3,), {"y"})
     assert refused(text(SHIFT), (3,), {"x"})
