@@ -88,13 +88,14 @@ class BlockWriter:
         ty = type_text(dtype, self.lanes)
         return self.w.let(f"select {self.mask_type} {mask}, {ty} {yes}, {ty} {no}")
 
-    def splat(self, name: str, dtype: DType) -> str:
-        """A scalar repeated over the lanes."""
-        if self.lanes == 1:
+    def splat(self, name: str, dtype: DType, lanes: int = 0) -> str:
+        """A scalar repeated over the lanes, or over so many of them."""
+        lanes = lanes or self.lanes
+        if lanes == 1:
             return name
-        ty, element = type_text(dtype, self.lanes), scalar_type(dtype)
+        ty, element = type_text(dtype, lanes), scalar_type(dtype)
         one = self.w.let(f"insertelement {ty} poison, {element} {name}, i64 0")
-        return self.w.let(f"shufflevector {ty} {one}, {ty} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.w.let(f"shufflevector {ty} {one}, {ty} poison, <{lanes} x i32> zeroinitializer")
 
     def repeated(self, constant: str, dtype: DType) -> str:
         """A literal with one element per lane."""

@@ -90,9 +90,9 @@ class FunctionWriter(BlockWriter):
         """The operand for a value in the form with so many lanes."""
         return self.scalar(value) if width == 1 else self.vector(value)
 
-    def wide(self, index: Value, width: int) -> str:
-        """An integer value as i64, extended by its sign."""
-        return self._extended(index.dtype, self.at(index, width), width)
+    def wide(self, index: Value, width: int, word: DType = i64) -> str:
+        """An integer value, of no more bits than `word` has, as such a word: extended by its sign."""
+        return self._extended(index.dtype, self.at(index, width), width, word)
 
     def wide_first(self, index: Value) -> str:
         """The same of the first lane alone."""
@@ -101,20 +101,20 @@ class FunctionWriter(BlockWriter):
         first = self.w.let(f"extractelement {self.form(index)} {self.vector(index)}, i64 0")
         return self._extended(index.dtype, first, 1)
 
-    def _extended(self, dtype: DType, name: str, width: int) -> str:
-        if dtype.bits == 64:
+    def _extended(self, dtype: DType, name: str, width: int, word: DType = i64) -> str:
+        if dtype.bits == word.bits:
             return name
-        word = "sext" if dtype.is_signed else "zext"
-        return self.w.let(f"{word} {type_text(dtype, width)} {name} to {type_text(i64, width)}")
+        extend = "sext" if dtype.is_signed else "zext"
+        return self.w.let(f"{extend} {type_text(dtype, width)} {name} to {type_text(word, width)}")
 
     def handle(self, value: Value) -> str:
         """The pointer that stands for a local array or a stack."""
         return self._names[value]
 
-    def extent(self, place: Place, axis: int, width: int) -> str:
-        """An extent of a place as i64."""
+    def extent(self, place: Place, axis: int, width: int, word: DType = i64) -> str:
+        """An extent of a place as i64, or as a smaller word if it is known."""
         length = place.shape[axis]
         if length is not None:
-            return self.w.constant(length, i64, width)
+            return self.w.constant(length, word, width)
         name = self.frame.extents[place.name, axis]
         return name if width == 1 else self.splat(name, i64)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from adstack.analysis.shared_updates import Update
 from adstack.ir.ops import ARRAY_ALLOC, ARRAY_LOAD, ARRAY_STORE, LOAD, SHAPE, STORE
 from adstack.ir.scalar_ops import MAX, MIN
 from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import ArrayType, DType, i64, u1
+from adstack.ir.types import ArrayType, DType, i32, i64, u1
 
 from ..function.address import Address
 from ..function.region import RegionEmitter, handles
@@ -40,10 +41,23 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbo
         # the index of a first lane that does not run may be out of bounds
         first = _step(e, base, place.dtype, before, inbounds=inbounds and e.mask is None)
         return _or_aside(e, "run", first, run.stride, run.position)
-    offsets = _offset(e, place, indices, e.lanes)
-    ty = memory_type(place.dtype)
-    vector = type_text(i64, e.lanes)
-    return _or_aside(e, "many", e.w.let(f"getelementptr inbounds {ty}, ptr {base}, {vector} {offsets}"))
+    word = _word(place, indices)
+    offsets = _offset(e, place, indices, e.lanes, word)
+    vector = type_text(word, e.lanes)
+    return _or_aside(
+        e, "many", e.w.let(f"getelementptr inbounds {memory_type(place.dtype)}, ptr {base}, {vector} {offsets}")
+    )
+
+
+def _word(place: Place, indices: Sequence[Value]) -> DType:
+    """The integers that offsets of lanes are computed in.
+
+    With 32 bits a register holds the offsets of twice as many lanes, and a gather takes them: enough where all of the
+    place's elements can be numbered so. An index that is out of bounds may come out as any number: lanes of which a
+    guard says so do not use it.
+    """
+    small = None not in place.shape and prod(n for n in place.shape if n is not None) <= i32.max
+    return i32 if small and all(index.dtype.bits <= i32.bits for index in indices) else i64
 
 
 def _or_aside(e: RegionEmitter, kind: str, name: str, *record: int) -> Address:
@@ -70,17 +84,17 @@ def _step(e: RegionEmitter, base: str, dtype: DType, offset: str, *, inbounds: b
     return e.w.let(f"getelementptr {'inbounds ' if inbounds else ''}{memory_type(dtype)}, ptr {base}, i64 {offset}")
 
 
-def _offset(e: RegionEmitter, place: Place, indices: Sequence[Value], width: int) -> str:
-    """The number of elements before this one, as i64; of width 1, before that of the first lane.
+def _offset(e: RegionEmitter, place: Place, indices: Sequence[Value], width: int, word: DType = i64) -> str:
+    """The number of elements before this one; of width 1, before that of the first lane, as i64.
 
     Without the last indices, it is the number of records that these count in.
     """
-    ty = type_text(i64, width)
-    total = e.w.constant(0, i64, width)
+    ty = type_text(word, width)
+    total = e.w.constant(0, word, width)
     for axis, index in enumerate(indices):
         if axis:
-            total = e.w.let(f"mul {ty} {total}, {e.extent(place, axis, width)}")
-        total = e.w.let(f"add {ty} {total}, {e.wide(index, width) if width > 1 else e.wide_first(index)}")
+            total = e.w.let(f"mul {ty} {total}, {e.extent(place, axis, width, word)}")
+        total = e.w.let(f"add {ty} {total}, {e.wide(index, width, word) if width > 1 else e.wide_first(index)}")
     return total
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from adstack.analysis.strides import Run
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i64, u1
 
 from ..function.region import RegionEmitter
-from ..text.writer import scalar_type, type_text
+from ..text.writer import any_lane, any_of, scalar_type, type_text
 
 __all__ = [
     "bounds_of",
@@ -17,11 +18,15 @@ __all__ = [
     "extents_of",
     "guarded_axes",
     "indices_of",
+    "is_any_out",
     "is_guarded",
     "is_out",
     "length_of",
     "run_of",
 ]
+
+_BITS_AT_ONCE: Final = 512
+"""Of indices whose greatest is compared: the widest register."""
 
 
 def is_guarded(e: RegionEmitter, op: Op) -> bool:
@@ -60,8 +65,53 @@ def is_out(e: RegionEmitter, pairs: Sequence[tuple[Value, str]], width: int) -> 
     return bad
 
 
+def is_any_out(e: RegionEmitter, pairs: Sequence[tuple[Value, str]], width: int) -> str:
+    """Whether some index of such a list is out of bounds in one of so many lanes, all of which run: an i1.
+
+    The greatest of several numbers without a sign is compared, as a maximum takes less than a comparison, whose bits
+    are to be joined with those of the others.
+    """
+    greatest: dict[tuple[DType, str], str] = {}
+    for index, extent in pairs:
+        dtype, name, limit = _unsigned(e, index, extent, width)
+        other = greatest.get((dtype, limit))
+        greatest[dtype, limit] = name if other is None else _greater(e, other, name, dtype, width)
+    over: dict[int, str] = {}
+    for (dtype, limit), name in greatest.items():
+        lanes = width
+        while lanes * dtype.bits > _BITS_AT_ONCE:
+            lanes //= 2
+            name = _greater(e, *_halves(e, name, dtype, lanes), dtype, lanes)
+        bad = e.w.let(f"icmp uge {type_text(dtype, lanes)} {name}, {_spread(e, limit, dtype, lanes)}")
+        over[lanes] = e.w.let(f"or {type_text(u1, lanes)} {over[lanes]}, {bad}") if lanes in over else bad
+    return any_of(e.w, [any_lane(e.w, lanes, bad) for lanes, bad in over.items()])
+
+
+def _greater(e: RegionEmitter, a: str, b: str, dtype: DType, lanes: int) -> str:
+    """The greater of two numbers without a sign, in each lane."""
+    form = type_text(dtype, lanes)
+    suffix = f"v{lanes}{scalar_type(dtype)}" if lanes > 1 else form
+    return e.w.intrinsic(f"llvm.umax.{suffix}", form, [(form, a), (form, b)])
+
+
+def _halves(e: RegionEmitter, name: str, dtype: DType, lanes: int) -> tuple[str, str]:
+    """The first so many lanes of twice as many, and the others."""
+    ty = type_text(dtype, 2 * lanes)
+    first, second = (
+        e.w.let(f"shufflevector {ty} {name}, {ty} poison, <{lanes} x i32> <{', '.join(f'i32 {k}' for k in numbers)}>")
+        for numbers in (range(lanes), range(lanes, 2 * lanes))
+    )
+    return first, second
+
+
 def _over(e: RegionEmitter, index: Value, extent: str, width: int) -> str:
-    """Where an index is not below an extent: a negative one is a huge number without a sign, also in its own type."""
+    """Where an index is not below an extent: an i1, or one for each of so many lanes."""
+    dtype, name, limit = _unsigned(e, index, extent, width)
+    return e.w.let(f"icmp uge {type_text(dtype, width)} {name}, {_spread(e, limit, dtype, width)}")
+
+
+def _unsigned(e: RegionEmitter, index: Value, extent: str, width: int) -> tuple[DType, str, str]:
+    """An index as a number without a sign, of which a negative one is huge: its type, its name, and its extent's."""
     dtype, name = index.dtype, e.at(index, width)
     if not dtype.is_signed or dtype.bits == 64:
         dtype, name = i64, e.wide(index, width)
@@ -71,14 +121,14 @@ def _over(e: RegionEmitter, index: Value, extent: str, width: int) -> str:
         most = str(int(dtype.max) + 1)
         least = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", extent), ("i64", most)])
         extent = e.w.let(f"trunc i64 {least} to i{dtype.bits}")
-    return e.w.let(f"icmp uge {type_text(dtype, width)} {name}, {_spread(e, extent, dtype, width)}")
+    return dtype, name, extent
 
 
 def _spread(e: RegionEmitter, number: str, dtype: DType, width: int) -> str:
     """An integer as a vector of so many lanes."""
     if width == 1:
         return number
-    return f"splat ({scalar_type(dtype)} {number})" if number.isdigit() else e.splat(number, dtype)
+    return f"splat ({scalar_type(dtype)} {number})" if number.isdigit() else e.splat(number, dtype, width)
 
 
 def indices_of(op: Op) -> Sequence[Value]:

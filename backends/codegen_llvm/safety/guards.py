@@ -8,7 +8,7 @@ itself, of neighbours in all lanes and of one lane, there is a branch, and a sec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from adstack.ir.ops import ATOMIC, CALL, LOAD, SERIAL_LOOPS
@@ -17,8 +17,8 @@ from adstack.ir.types import i64, u1
 
 from ..function.region import RegionEmitter
 from ..function.target import HOST
-from ..text.writer import type_text
-from .accesses import compared, indices_of, is_guarded, is_out, run_of
+from ..text.writer import any_of, type_text
+from .accesses import compared, indices_of, is_any_out, is_guarded, is_out, run_of
 from .notes import UNREAD, note_first, report, word_of
 
 __all__ = ["guarded", "is_inside", "when_inside"]
@@ -44,7 +44,7 @@ def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = N
     if not is_guarded(e, op):
         return access()
     pairs = compared(e, op)
-    width = max(e.width(index) for index, _ in pairs)
+    width = _width(e, pairs)
     if width > 1 and (e.mask is not None or not (op.opdef is ATOMIC or _is_run(e, op))):
         return _among(e, op, _pending(e).inside(e, op, width), access)
     if width == 1 and _is_spread(e, op):
@@ -53,10 +53,11 @@ def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = N
         inside = _pending(e).inside(e, op, width)
         return _aside(e, op, f"{type_text(u1, width)} {inside}", access)
     e.settle()
-    bad = is_out(e, pairs, width)
+    bad = is_any_out(e, pairs, width)
     if width == 1:
-        return _either(e, op, bad, bad, 1, access, lambda: None)
-    return _either(e, op, e.any(bad), bad, width, access, lambda: _among(e, op, e.flip(bad), careful or access))
+        return _either(e, op, bad, access, lambda: None)
+    slow = careful or access
+    return _either(e, op, bad, access, lambda: _among(e, op, e.flip(is_out(e, pairs, width)), slow))
 
 
 def _is_run(e: RegionEmitter, op: Op) -> bool:
@@ -145,9 +146,8 @@ class _Pending:
                 mask = e.within(e.flip(bad))
                 self._known[pairs] = mask
             else:
-                running = e.mask or e.w.constant(True, u1, e.lanes)
-                mask = e.w.let(f"select i1 {bad}, {e.mask_type} zeroinitializer, {e.mask_type} {running}")
                 self._known[pairs] = e.w.let(f"xor i1 {bad}, true")
+                mask = e.within(e.splat(self._known[pairs], u1))
             self._masks[pairs] = mask
             self.accesses.append(op)
             self.all_inside = e.w.let(f"and {e.mask_type} {self.all_inside}, {mask}") if self.all_inside else mask
@@ -161,12 +161,21 @@ class _Pending:
     def settle(self, e: RegionEmitter) -> None:
         """Look at all of them, under the same mask: a branch that is hardly ever taken notes the first one outside."""
         fail, after = e.label("outside"), e.label("guarded")
-        running = word_of(e, e.mask) if e.mask is not None else "-1"
-        e.split(e.w.let(f"icmp ne i{e.lanes} {word_of(e, self.all_inside)}, {running}"), fail, after, unlikely=True)
+        e.split(self._is_any_outside(e), fail, after, unlikely=True)
         e.enter(fail)
         note_first(e, self.accesses)
         e.jump(after)
         e.enter(after)
+
+    def _is_any_outside(self, e: RegionEmitter) -> str:
+        if e.mask is None:
+            return any_of(e.w, [is_any_out(e, pairs, _width(e, pairs)) for pairs in self._known])
+        return e.w.let(f"icmp ne i{e.lanes} {word_of(e, self.all_inside)}, {word_of(e, e.mask)}")
+
+
+def _width(e: RegionEmitter, pairs: Sequence[tuple[Value, str]]) -> int:
+    """In how many lanes some of these indices differ."""
+    return max(e.width(index) for index, _ in pairs)
 
 
 def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
@@ -179,7 +188,7 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], object]) -> None:
     fail, fine, after = e.label("outside"), e.label("inside"), e.label("guarded")
     e.split(bad, fail, fine, unlikely=True)
     e.enter(fail)
-    report(e, op, bad, 1)
+    report(e, op)
     e.jump(after)
     e.enter(fine)
     act()
@@ -192,12 +201,12 @@ def is_inside(e: RegionEmitter, op: Op) -> str:
     return e.w.let(f"xor i1 {is_out(e, compared(e, op), 1)}, true") if is_guarded(e, op) else "true"
 
 
-def _either(e: RegionEmitter, op: Op, failing: str, bad: str, width: int, usual: Access, careful: Access) -> str | None:
-    """The usual access, or, on a cold path, what there is to do where `failing` holds."""
+def _either(e: RegionEmitter, op: Op, bad: str, usual: Access, careful: Access) -> str | None:
+    """The usual access, or, on a cold path, what there is to do where it is outside."""
     fail, fine, after = e.label("outside"), e.label("inside"), e.label("guarded")
-    e.split(failing, fail, fine, unlikely=True)
+    e.split(bad, fail, fine, unlikely=True)
     e.enter(fail)
-    report(e, op, bad, width)
+    report(e, op)
     other, there = careful(), e.block
     e.jump(after)
     e.enter(fine)

@@ -22,7 +22,7 @@ from adstack.ir.types import DType, i64, u1
 from ..function.region import RegionEmitter
 from ..function.target import HOST
 from .accesses import bounds_of, extents_of, indices_of, length_of
-from .checks import first_lane, numbered, record
+from .checks import numbered, record
 
 __all__ = ["ENTRY", "MASK_AT", "UNREAD", "note_first", "open_notes", "record_notes", "report", "word_of"]
 
@@ -40,15 +40,13 @@ _NEXT: Final = "%outside.next"
 """What is noted of the first access outside, and of later ones, which nobody reads; where the next note goes."""
 
 
-def report(e: RegionEmitter, op: Op, bad: str, width: int) -> None:
-    """Record that an access was outside in the first lane of a mask, or in the first that runs, if it is no mask."""
+def report(e: RegionEmitter, op: Op) -> None:
+    """Record that an access was outside: of the processor's lanes the first in which it was, of a device's thread."""
     if e.target is HOST:
         note_first(e, [op])
         return
-    mask = bad if width > 1 else e.mask or (e.w.constant(True, u1, e.lanes) if e.lanes > 1 else "")
     number, limits = _site(e, op)
-    values = (*e.frame.indices, *indices_of(op))
-    record(e, str(number), first_lane(e, mask) if mask else "0", values, limits)
+    record(e, str(number), "0", (*e.frame.indices, *indices_of(op)), limits)
 
 
 def word_of(e: RegionEmitter, mask: str) -> str:

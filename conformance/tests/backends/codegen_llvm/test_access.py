@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
 import numpy as np
 import pytest
-from cpu_kit import WIDTHS, agree, agree_on, run_cpu, tasks_of
+from cpu_kit import WIDTHS, agree, agree_on, compiled, run_cpu, tasks_of
 from interpreter_kit import parallel
 
 from adstack.backends.codegen_llvm.tasks import emit_program
+from adstack.errors import AdstackOutOfBoundsError
 from adstack.ir.types import ALL
+from adstack.transforms.memory.guard import guard
 
 N = 140
 
@@ -137,3 +142,60 @@ def test_an_array_handed_in_twice_is_one_memory(lanes):
     shared, y = np.full(100, 5, np.int32), np.zeros(100, np.int32)
     run_cpu(parallel(body, 100, places), {"a": shared, "b": shared, "y": y}, lanes=lanes)
     assert shared.tolist() == y.tolist() == [i - 5 for i in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("extents", "index", "word"),
+    [
+        ("46340, 46340", "i32", "i32"),
+        ("46341, 46342", "i32", "i64"),
+        ("46340, 46340", "i64", "i64"),
+        ("300, 70", "u16", "i32"),
+        ("?, 16", "i32", "i64"),
+    ],
+)
+def test_offsets_have_32_bits_where_all_elements_of_a_place_can_be_numbered_so(extents, index, word):
+    body = f"%j = load @y[%i] : {index}\n%v = load @x[%j, %i] : f32\nstore @z[%i], %v"
+    places = f"place @x : f32[{extents}] field\nplace @y : {index}[64] field\nplace @z : f32[64] field"
+    text = emit_program(tasks_of(parallel(body, 64, places)), [16]).text
+    assert set(re.findall(r"getelementptr inbounds float, ptr %\S+, <16 x (i\d+)>", text)) == {word}
+
+
+WRAPPED = 2**32 // 70 + 1
+"""An index whose offset, in 32 bits, is that of an element."""
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("index", ["%i, %u", "%j, %i2", "%j, %u"])
+@pytest.mark.parametrize("access", ["%v = load @x[{0}] : i32\nstore @z[%i], %v", "store @x[{0}], %c5"])
+def test_an_index_outside_whose_offset_would_be_inside_touches_nothing(access, index, lanes):
+    """`%u` is the same in all lanes, `%j` differs; nothing but elements inside is read as 5 or becomes 5."""
+    body = f"%j = load @y[%i] : i32\n%u = load @w[%zero] : i32\n%i2 = mod %i, %c5 : i32\n{access.format(index)}"
+    text = parallel(
+        "%c5 = const 5 : i32\n" + body,
+        140,
+        "place @x : i32[140, 70] field\nplace @y : i32[140] field\nplace @w : i32[1] field\nplace @z : i32[140] field",
+    )
+    program = tasks_of(text)
+    for task in program.tasks:
+        guard(task.body)
+    launch = compiled(program, lanes, threads=1)
+    for far, column in product((WRAPPED, -1, 140, 2**31 - 1, -(2**31)), (3, 70, -1, -(2**31))):
+        rows = np.random.default_rng(0).permutation(140).astype(np.int32)
+        rows[[5, 67, 130]] = far
+        x = np.full((140, 70), 0 if "store @x" in access else 5, np.int32)
+        memory = {"x": x, "y": rows, "w": np.full(1, column, np.int32), "z": np.full(140, 7, np.int32)}
+        first = rows if "%j" in index else np.arange(140)
+        second = np.arange(140) % 5 if "%i2" in index else np.full(140, column)
+        inside = (0 <= first) & (first < 140) & (0 <= second) & (second < 70)
+        if inside.all():
+            launch(memory)
+        else:
+            with pytest.raises(AdstackOutOfBoundsError):
+                launch(memory)
+        if "store @x" in access:
+            expected = np.zeros((140, 70), np.int32)
+            expected[first[inside], second[inside]] = 5
+            assert np.array_equal(memory["x"], expected)
+        else:
+            assert np.array_equal(memory["z"], np.where(inside, 5, 0))
