@@ -117,12 +117,15 @@ class Elements:
 
 
 def describe(value: object) -> str:
-    """What `value` is, for messages: "a 3-vector", "a 2x2 matrix", "i32", "a str"."""
+    """What `value` is, for messages: "a 3-vector", "a 2x2 matrix", "i32", "a str", "a struct of the type Ball"."""
     if isinstance(value, Elements):
         return f"a {value.n}-vector" if value.is_vector else f"a {value.n}x{value.m} matrix"
+    in_words = getattr(type(value), "__adstack_described__", None)
+    if in_words is not None:
+        words: str = in_words(value)
+        return words
     dtype = getattr(value, "dtype", None)
-    described: str = getattr(type(value), "DESCRIBED", f"a {type(value).__name__}")
-    return dtype.name if isinstance(dtype, DType) else described
+    return dtype.name if isinstance(dtype, DType) else f"a {type(value).__name__}"
 
 
 def as_elements(value: object) -> Operand:

@@ -295,8 +295,22 @@ def test_structs_are_assigned_as_a_whole_or_not_at_all() -> None:
 
     with pytest.raises(qd.AdstackTypeError, match="a struct of a, v can't become a int"):
         narrow(_Inner(1, [2, 3]))
-    with pytest.raises(qd.AdstackTypeError, match=r"does not say what \+ does"):
+    with pytest.raises(qd.AdstackTypeError, match=r"does not say what \+ does") as caught:
         summed(_Inner(1, [2, 3]))
+    assert "got a struct of a, v and 3" in str(caught.value)
+
+
+def test_a_struct_is_named_after_its_type() -> None:
+    @qd.dataclass
+    class Ball:
+        radius: qd.f32
+
+    @qd.kernel
+    def negated(radius: qd.f32) -> qd.f32:
+        return -Ball(radius)
+
+    with pytest.raises(qd.AdstackTypeError, match="got a struct of the type Ball"):
+        negated(1.0)
 
 
 @qd.kernel

@@ -44,6 +44,19 @@ def test_options_of_existing_programs_are_accepted(name: str) -> None:
     assert parse({name: 1}) == Options()
 
 
+@pytest.mark.parametrize(
+    ("asked", "announce"),
+    [({"verbose": False}, False), ({"verbose": True}, True), ({"verbose": True, "announce": False}, False), ({}, True)],
+)
+def test_verbose_is_another_name_for_announce(asked: dict[str, object], announce: bool) -> None:
+    assert parse(asked) == Options(announce=announce)
+
+
+def test_verbose_takes_what_announce_takes() -> None:
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="option verbose takes a bool, got 'loud'"):
+        parse({"verbose": "loud"})
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_options_for_what_is_not_done_are_refused_unless_switched_off(name: str) -> None:
     for off in (False, 0, "", None):

@@ -7,7 +7,6 @@ sparse fields. A real number that is inactive is a constant: no derivative flows
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from ...data.levels import Cells, Level, Node
 from ...ir.structure import Place, Value
@@ -137,11 +136,12 @@ class ListRef:
         at: the index of the list's word.
     """
 
-    DESCRIBED: Final = "a list, whose elements have one index more"
-
     def __init__(self, node: Node, at: Sequence[KernelObject]) -> None:
         self._node = node
         self.at = tuple(at)
+
+    def __adstack_described__(self) -> str:
+        return "a list, whose elements have one index more"
 
     def parent(self) -> Node:
         """The level of lists."""

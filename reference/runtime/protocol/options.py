@@ -13,16 +13,21 @@ from ...ir.types import FLOATS, INTS, DType, f32, i32
 __all__ = ["REFUSED", "WITHOUT_EFFECT", "Options", "parse"]
 
 _WORDS: Final = """
-    ad_stack_experimental_enabled ad_stack_sparse_threshold_bytes advanced_optimization
-    cache_loop_invariant_global_vars cfg_optimization default_ad_stack_size default_cpu_block_dim default_gpu_block_dim
-    demote_dense_struct_fors detect_read_only flatten_if force_scalarize_matrix half2_vectorization log_level
-    make_block_local make_cpu_multithreading_loop make_thread_local max_block_dim move_loop_invariant_outside_if
-    num_compile_threads opt_level saturating_grid_dim
+    ad_stack_experimental_enabled ad_stack_sparse_threshold_bytes advanced_optimization allow_nv_shader_extension
+    auto_mesh_local_default_occupacy cache_loop_invariant_global_vars cfg_optimization cpu_block_dim_adaptive
+    default_ad_stack_size default_cpu_block_dim default_gpu_block_dim demote_dense_struct_fors
+    demote_no_access_mesh_fors detect_read_only experimental_auto_mesh_local flatten_if force_scalarize_matrix
+    gpu_max_reg half2_vectorization log_level lower_access make_block_local make_cpu_multithreading_loop
+    make_mesh_block_local make_thread_local max_block_dim mesh_localize_all_attr_mappings
+    mesh_localize_from_end_mapping mesh_localize_to_end_mapping move_loop_invariant_outside_if num_compile_threads
+    opt_level optimize_mesh_reordered_mapping quant_opt_atomic_demotion quant_opt_store_fusion real_matrix_scalarize
+    saturating_grid_dim simplify_after_lower_access simplify_before_lower_access use_llvm
 """
 LARGEST: Final = 2**63 - 1
 """The largest number that an option may be, if there is no smaller one here."""
 _MOST: Final[dict[str, int]] = {"cpu_max_num_threads": 8192, "device_memory_GB": 2**32}
-_BOUNDS: Final = "check_out_of_bound"
+_OTHER_NAMES: Final = {"check_out_of_bound": "debug", "verbose": "announce"}
+"""What existing programs call an option of here; the other name switches `debug` on, and never off."""
 WITHOUT_EFFECT: Final = tuple(_WORDS.split())
 """Options of existing programs that are accepted and change nothing that can be seen.
 
@@ -30,23 +35,30 @@ They say how a compiler may go about its work, or about something that never hap
 a default (`default_ad_stack_size`), and nothing is logged (`log_level`).
 """
 _PRINT: Final = "print_ir=True prints every stage of each kernel that is compiled; kernel.stages(...) gives them"
+_DUMP: Final = "run `adstack dump program.py --stage amdgcn`"
 _TIME: Final = "leave it out, and write with qd.profiler.Profile() as p: ..., and print(p.report())"
 _CACHE: Final = "see `adstack cache`; the environment variable ADSTACK_CACHE_DIR says where compiled kernels are kept"
 REFUSED: Final = {
     "cuda_stack_limit": "adstacks are in the heap, which ad_stack_heap_limit limits",
     "debug_dump_path": _PRINT,
+    "default_up": "write the type itself, such as qd.u32; qd.math.uvec2 and its like are as wide as default_ip",
     "device_memory_fraction": "use device_memory_GB, in units of 2**30 bytes",
     "gdb_trigger": "debug=True checks accesses and arithmetic, and names the line",
     "kernel_profiler": _TIME,
+    "offline_cache_cleaning_factor": _CACHE,
     "offline_cache_cleaning_policy": _CACHE,
     "offline_cache_file_path": _CACHE,
     "offline_cache_max_size_of_files": _CACHE,
     "print_accessor_ir": _PRINT,
     "print_ir_dbg_info": _PRINT,
+    "print_kernel_amdgcn": _DUMP,
     "print_kernel_asm": _PRINT,
     "print_kernel_llvm_ir": _PRINT,
+    "print_kernel_llvm_ir_optimized": _PRINT,
     "print_preprocessed_ir": _PRINT,
+    "print_struct_llvm_ir": _PRINT,
     "timeline": _TIME,
+    "verbose_kernel_launches": _TIME,
     "vk_api_version": "the version is that of the driver; ADSTACK_VULKAN_DEVICE chooses a device",
 }
 """Options of existing programs for what is not done here, and what to do instead. Switched off, they are accepted."""
@@ -59,8 +71,8 @@ class Options:
     Attributes:
         default_fp: type of float literals, of `float`, and of the quotient of integers.
         default_ip: type of integer literals and of `int`.
-        debug: check bounds, races, asserts and arithmetic while running; existing programs may also ask for it by
-            check_out_of_bound.
+        debug: check bounds, races, asserts and arithmetic while running. Existing programs may also ask for it by
+            check_out_of_bound=True.
         bounds: what is done about an index out of bounds where `debug` is not set: "safe" lets nothing outside be
             touched and makes it an error of the launch (spec/memory.md), "off" checks nothing: it may corrupt memory.
         fast_math: license fusing of `a * b + c`, and the fast variants of math functions (spec/math.md).
@@ -85,7 +97,7 @@ class Options:
         device: which of the arch's devices, by its number or, on vulkan, a part of its name; "" for the one that the
             environment names, or the backend prefers. `adstack doctor` lists them.
         announce: say on standard error, once for each device, which one was taken and why. ADSTACK_ANNOUNCE=0 in the
-            environment is the same as False.
+            environment is the same as False. Existing programs may say verbose.
         enable_fallback: use the cpu, with a warning, where the arch asked for is unavailable.
     """
 
@@ -134,10 +146,14 @@ def parse(arguments: Mapping[str, object]) -> Options:
     for name, remedy in REFUSED.items():
         if arguments.get(name):
             raise AdstackArgumentError(f"init() does not do what {name}={arguments[name]!r} asks for", do=remedy)
-    silent = (*WITHOUT_EFFECT, *REFUSED, _BOUNDS)
+    silent = (*WITHOUT_EFFECT, *REFUSED, *_OTHER_NAMES)
     options = {name: _checked(name, value) for name, value in arguments.items() if name not in silent}
-    if _BOUNDS in arguments and _of_kind(_BOUNDS, arguments[_BOUNDS], bool):
-        options["debug"] = True
+    for other in _OTHER_NAMES.keys() & arguments.keys():
+        name, value = _OTHER_NAMES[other], _of_kind(other, arguments[other], bool)
+        if name != "debug":
+            options.setdefault(name, value)
+        elif value:
+            options[name] = True
     return replace(Options(), **options)
 
 

@@ -204,6 +204,11 @@ class Struct(StructOperators):
         """The type it was made with, if any."""
         return self._type
 
+    def __adstack_described__(self) -> str:
+        if self._type is None or self._type.name == "struct":
+            return f"a struct of {', '.join(self._members)}"
+        return f"a struct of the type {self._type.name}"
+
     @staticmethod
     def field(members: dict[str, Operand], shape: object = None, **options: object) -> Operand:
         """A field of structs with these members, name -> type; `shape` and options as for `field`."""

@@ -187,7 +187,7 @@ def test_an_index_outside_whose_offset_would_be_inside_touches_nothing(access, i
         memory = {"x": x, "y": rows, "w": np.full(1, column, np.int32), "z": np.full(140, 7, np.int32)}
         first = rows if "%j" in index else np.arange(140)
         second = np.arange(140) % 5 if "%i2" in index else np.full(140, column)
-        inside = (0 <= first) & (first < 140) & (0 <= second) & (second < 70)
+        inside = (first >= 0) & (first < 140) & (second >= 0) & (second < 70)
         if inside.all():
             launch(memory)
         else:
