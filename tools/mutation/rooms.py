@@ -57,6 +57,7 @@ ROOMS: Final = (
             "runtime/test_heap",
             "backends/cpu/test_adstacks",
             "runtime/test_plans",
+            "sizing/test_claims",
             f"{_CASES}cases_sized",
         ),
     ),
@@ -72,6 +73,7 @@ ROOMS: Final = (
             "kernels/test_gradient",
             "kernels/test_reverse_shortcut",
             "gradients/test_*",
+            f"{_CASES}cases_launches",
         ),
     ),
     Room(

@@ -207,6 +207,49 @@ def what_a_thread_keeps_is_its_own(qd):
     return [Run(k, args=(n,), given={x: values}, expect={y: plain(values, n)}) for n in (0, 1, 4, 9)]
 
 
+@case(rules=["simt.sync", "simt.shared"])
+def what_a_thread_needs_between_two_waits_is_its_own(qd):
+    """A list that is indexed at run time, made after one wait and not looked at after the next."""
+    x, y = qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=8)
+
+    @qd.kernel
+    def k(rounds: qd.i32):
+        qd.loop_config(block_dim=4)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            tile = qd.simt.block.SharedArray(4, qd.i32)
+            total = x[i]
+            for r in range(rounds):
+                tile[t] = total
+                qd.simt.block.sync()
+                own = qd.Vector.zero(qd.i32, 60)
+                for j in range(60):
+                    own[(j + t) % 60] += tile[(t + j) % 4] + j
+                own[r % 60] *= 2
+                total = own[total % 60] - own[(t + 1) % 60]
+                qd.simt.block.sync()
+            y[i] = total
+
+    def plain(xs, rounds):
+        out = []
+        for b in (0, 4):
+            tile = xs[b : b + 4]
+            for r in range(rounds):
+                totals = []
+                for t in range(4):
+                    own = [0] * 60
+                    for j in range(60):
+                        own[(j + t) % 60] += tile[(t + j) % 4] + j
+                    own[r % 60] *= 2
+                    totals.append(own[tile[t] % 60] - own[(t + 1) % 60])
+                tile = totals
+            out += tile
+        return out
+
+    values = [3, 1, 4, 1, 5, 9, 2, 6]
+    return [Run(k, args=(n,), given={x: values}, expect={y: plain(values, n)}) for n in (0, 1, 3, 7)]
+
+
 @case(rules=["simt.gradient", "simt.sync"], params={"n": [5, 6]}, **EXACT)
 def a_stencil_through_shared_memory(qd, dtype, n):
     """y = left * right, then twice more: derivatives go through shared arrays as through any memory."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from transforms_kit import kernel_of, wrap
 
+from adstack.autodiff.activities.witnesses import Access, decided_by
 from adstack.errors import AdstackDataAccessError
 from adstack.ir.builder import Builder
 from adstack.ir.structure import Kernel, Place, Region, Value
@@ -230,6 +231,33 @@ def test_accesses_of_which_one_may_not_be_made_do_not_race_for_certain(always, s
     guarded = GUARDED.format(bound, sometimes)
     assert not refused(text(f"{always}\n{guarded}"), (0,), {"x"})
     assert not refused(text(f"{guarded}\n{always}"), (0,), {"x"})
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("always", "sometimes"), [(WRITE, READ), (READ, WRITE)])
+def test_a_condition_of_either_access_decides_whether_they_race(always, sometimes, order):
+    parts = [always, GUARDED.format("%m = add %n, %0 : i32", sometimes)]
+    kernel = text("\n".join(parts[k] for k in order))
+    assert [refused(kernel, (n,)) for n in (0, 8)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("index", "deciding"),
+    [("%i", set()), ("%n", {"n"}), ("%o", {"n"}), ("%t", {"e"}), ("%u", {"n", "e"}), ("%m", None), ("%p", None)],
+)
+def test_what_decides_an_index_is_followed_to_arguments_and_extents(index, deciding):
+    before = """%e = shape @a, 0 : i32
+    %o = mul %n, %2 : i32
+    %t = sub %e, %1 : i32
+    %u = mul %o, %t : i32
+    %m = load @j[%0] : i32
+    %p = add %m, %n : i32"""
+    kernel = text(f"%v = load @y[%i] : f32\nstore @x[{index}], %v", before=before)
+    (loop,) = (op for op in kernel.body.ops if op.name == "parallel_for")
+    (store,) = (op for op in kernel.body.walk() if op.name == "store")
+    values = decided_by(Access(store, loop), kernel.params)
+    bounds = set(loop.operands)
+    assert (None if values is None else {value.name for value in values - bounds}) == deciding
 
 
 def test_each_launch_is_judged_by_its_own_numbers():

@@ -25,6 +25,10 @@ HEAD = """
 
 FOR = "%r = for %k = %0 to %m carry (%v = %a) {\nBODY\nyield %d\n}"
 WHILE = "%q, %r = while (%j = %0, %v = %a) {\n%c = lt %v, %u\nyield %c, %j, %v\n} do (%l, %o) {\n"
+SOMETIMES = (
+    "%at = {}\n%ten = const 10 : i32\n%rest = mod %at, %ten\n%c = eq %rest, %0\n"
+    "%d = if %c {{\n%s = sin %v\nyield %s\n}} else {{\n{}\n}}"
+)
 
 PLANS = {
     "a factor of a sum over a loop": (
@@ -62,6 +66,21 @@ PLANS = {
   %r = for %k: depth from counting sweep
     side 0 of %d = if saves %v : f64
     body of %r = for %k recomputes %rest = mod, %c = eq""",
+    ),
+    "a branch that iterations take each for itself": (
+        START + FOR.replace("BODY", SOMETIMES.format("add %k, %i", "yield %v")) + END,
+        """
+  %r = for %k: depth from counting sweep
+    side 0 of %d = if saves %v : f64
+    body of %r = for %k recomputes %at = add, %rest = mod, %c = eq""",
+    ),
+    "both sides of a branch that iterations take each for itself": (
+        START + FOR.replace("BODY", SOMETIMES.format("add %k, %i", "%p = exp %v\nyield %p")) + END,
+        """
+  %r = for %k: depth from trip count
+    %r = for %k saves %v : f64
+    body of %r = for %k recomputes %at = add, %rest = mod, %c = eq
+    side of %d = if recomputes %p = exp""",
     ),
     "nothing": (
         START + FOR.replace("BODY", "%d = add %v, %u") + END,

@@ -163,3 +163,24 @@ def histogram() -> tuple[Kernel, dict[str, npt.NDArray[Any]]]:
     values = np.random.default_rng(7).integers(0, 8, N).astype(np.int32)
     memory = {x.place.name: values, counts.place.name: np.zeros((5, 8), np.int32)}
     return lowered(body), {**memory, most.place.name: np.zeros((5, 8), np.uint32)}
+
+
+def scratch() -> tuple[Kernel, dict[str, npt.NDArray[np.int32]]]:
+    """Threads of blocks of 16 that fill a list of their own between two waits, and index it; and memory for it."""
+    x, y = fields()
+
+    def body() -> None:
+        qd.loop_config(block_dim=16)
+        for i in x:
+            t = qd.simt.block.thread_idx()
+            tile = qd.simt.block.SharedArray(16, qd.i32)
+            tile[t] = x[i]
+            qd.simt.block.sync()
+            own = qd.Vector.zero(qd.i32, 60)
+            for j in range(90):
+                own[(7 * j + t) % 60] += tile[(t + j) % 16] + j
+            here = own[tile[t] % 60]
+            qd.simt.block.sync()
+            y[i] = here
+
+    return lowered(body), memory_of(x, y)

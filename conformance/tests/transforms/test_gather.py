@@ -98,6 +98,7 @@ READ_BACK = "%o = atomic add @z[%i], %v : T\n%w = load @z[%i] : T\n%n = neg %w :
 COLUMNS = "\n".join(
     f"%u{at} = atomic add @m[%{row}, %{at}], %v : T" for row, at in (("zero", "p"), ("one", "m"), ("zero", "i"))
 )
+FIXED = "%u = atomic add @m[%row, %p], %v : T\n%k = atomic add @m[%row, %m], %v : T"
 
 
 @pytest.mark.parametrize("dtype", ["f16", "f32", "f64", "i32"])
@@ -120,6 +121,8 @@ def test_neighbours_are_collected_in_the_order_of_iterations(dtype: str, hi: int
         "%w = load @z[%i] : T\n%u = atomic add @y[%p], %w : T\n%k = atomic add @y[%m], %v : T\nstore @z[%i], %v",
         "%w = load @m[%one, %i] : T\n%u = atomic add @m[%zero, %p], %w : T\n%k = atomic add @m[%zero, %i], %v : T",
         "store @m[%one, %i], %v\n%w = load @m[%zero, %i] : T\n%u = atomic add @y[%p], %w : T\n" + OWN,
+        "%row = sub %one, %one : I\n" + FIXED,
+        "%zeroth = mul %one, %zero : I\n%row = add %one, %zeroth : I\n" + FIXED,
     ],
     ids=[
         "branch",
@@ -133,6 +136,8 @@ def test_neighbours_are_collected_in_the_order_of_iterations(dtype: str, hi: int
         "overwritten",
         "beside",
         "apart",
+        "a row computed in the loop",
+        "a row computed in steps",
     ],
 )
 def test_whatever_else_the_loop_does(body: str) -> None:

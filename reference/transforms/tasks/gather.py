@@ -208,8 +208,8 @@ class _Collecting:
         return b.if_(self._all(conditions), inside, self._region(b.const(0, place.dtype)))[0]
 
     def _all(self, conditions: Sequence[Value]) -> Value:
-        """Whether all of these hold."""
-        return functools.reduce(self.b.and_, conditions) if conditions else self.b.const(True, u1)
+        """Whether all of these hold, of which there are some."""
+        return functools.reduce(self.b.and_, conditions)
 
     def _collect(self, offset: Offset, indices: Sequence[Value], sums: Sums) -> None:
         """Add what the iteration adds that is an offset away."""

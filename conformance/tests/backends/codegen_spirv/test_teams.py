@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from reverse_kit import reversed_kernel
-from teams_kit import fields, histogram, memory_of, mirror, scan, tangent
+from teams_kit import fields, histogram, memory_of, mirror, scan, scratch, tangent
 from vulkan_kit import POOR, STRICT, agree_on, backend, tasks_of, validate
 
 import adstack as qd
@@ -54,6 +54,11 @@ def test_what_a_thread_keeps_for_itself_is_not_shared() -> None:
     classes = [operands[2] for code, operands in instructions(shader.words) if code is Op.Variable]
     # the tile, and two values that threads tell each other
     assert classes.count(Storage.Workgroup) == 3
+
+
+def test_a_list_that_a_thread_fills_between_two_waits_is_its_own() -> None:
+    kernel, memory = scratch()
+    agree_on(kernel, [(memory, ())], device=backend(threads=1024))
 
 
 def test_threads_update_integers_that_they_share(tmp_path) -> None:
