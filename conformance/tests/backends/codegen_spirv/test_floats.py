@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from interpreter_kit import parallel
 from programs_kit import SIZE, interesting
-from vulkan_kit import POOR, agree, backend, tasks_of
+from vulkan_kit import POOR, STRICT, agree, backend, tasks_of
 
 from adstack.backends.codegen_spirv.assembly.opcodes import Op
 from adstack.backends.codegen_spirv.assembly.text import instructions
@@ -119,3 +121,11 @@ def test_f64_beyond_what_is_quick_is_wrong_without_doing_it_again(monkeypatch):
     monkeypatch.setattr(Speculation, "rejected", lambda self: self.code.const(False, u1))
     with pytest.raises(AssertionError):
         check(ONE, "one", [interesting(f64, seed) for seed in range(3)])
+
+
+def test_roots_of_negative_numbers_are_chosen_where_a_device_may_take_them_for_zero():
+    body = "%v = load @x[%i] : f32\n%w = sqrt %v : f32\nstore @x[%i], %w"
+    program = tasks_of(parallel(body, 4, "place @x : f32[4] field"))
+    shaders = [emit_program(program, replace(STRICT, order32=ordered)).shaders[0] for ordered in (True, False)]
+    chosen = [[op for op, _ in instructions(shader.words)].count(Op.Select) for shader in shaders]
+    assert chosen[1] > chosen[0]

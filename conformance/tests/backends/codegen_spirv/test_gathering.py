@@ -7,7 +7,7 @@ import pytest
 from interpreter_kit import parallel
 from vulkan_kit import POOR, STRICT, agree_on, tasks_of
 
-from adstack.backends.codegen_spirv import subgroups
+from adstack.backends.codegen_spirv import joining, subgroups
 from adstack.backends.codegen_spirv.assembly.opcodes import Op
 from adstack.backends.codegen_spirv.assembly.text import instructions
 from adstack.backends.codegen_spirv.control import UNROLLED
@@ -146,6 +146,22 @@ def test_updates_by_all_threads_of_a_subgroup_are_combined(kind, dtype, conditio
     # a loop without branches is unrolled, and what is left of it stands behind it
     expected = {"all": 2 * (UNROLLED + 1), "another element": 0}.get(condition, 2)
     assert opcodes.count(subgroups.TOGETHER[kind, dtype]) == expected
+
+
+@pytest.mark.parametrize(("extents", "halves"), [("7, 2", 1), ("?, 2", 2)])
+def test_threads_compare_as_many_bits_of_addresses_as_tell_elements_apart(extents, halves, monkeypatch):
+    """Elements of a place of more than 4 GiB may have addresses whose low halves are the same."""
+    compared = []
+
+    def agree(inside, words):
+        compared.append(len(words))
+        return subgroups.agree(inside, words)
+
+    monkeypatch.setattr(joining, "agree", agree)
+    places = f"place @x : i32[{N}] field\nplace @s : i32[{extents}] ndarray"
+    body = INNER.format("i32", "%o = atomic add @s[%j, %zero], %v : i32")
+    emit_program(tasks_of(parallel(body, N, places)), STRICT)
+    assert set(compared) == {halves}
 
 
 def test_an_update_of_an_own_element_is_no_atomic_one_unless_arrays_may_be_one_memory():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from vulkan_kit import BOTH_WAYS, POOR, STRICT, agree_on, backend, compiled, tas
 from adstack import interpreter
 from adstack.backends.codegen_spirv.assembly.text import listing
 from adstack.backends.codegen_spirv.region import HANDLERS
+from adstack.backends.codegen_spirv.rows import Rows
 from adstack.backends.codegen_spirv.scalars.emitters import EMITTERS
 from adstack.backends.codegen_spirv.tasks import emit_program
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
@@ -217,6 +219,28 @@ def test_a_capacity_that_only_the_thread_knows_may_be_small():
     large = {"n": np.full(300, 65, np.int32), "y": np.zeros((300, 9), np.float32)}
     with pytest.raises(AdstackMemoryError, match="wants 65 slots, and a thread has room for 64"):
         compiled(text)(large)
+
+
+class Evaluated(int):
+    """A number of the shader that is known: what a thread would compute is computed."""
+
+    def __sub__(self, other):
+        return Evaluated(int(self) - other)
+
+    def __gt__(self, other):
+        return Evaluated(int(self) > other)
+
+    def choose(self, yes, no):
+        return yes if self else Evaluated(no)
+
+
+@pytest.mark.parametrize("capacity", [0, 1, 2, 40])
+def test_of_no_slots_the_first_is_the_last_that_is_touched(capacity):
+    """Memory has room for one slot more where there are none."""
+    rows = object.__new__(Rows)
+    rows.heap = SimpleNamespace(groups=[SimpleNamespace(depth=0, constant=0)])
+    rows._capacities = [Evaluated(capacity)]
+    assert rows.last(0) == max(capacity - 1, 0)
 
 
 # ---- text
