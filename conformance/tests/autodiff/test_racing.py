@@ -212,6 +212,14 @@ def test_bounds_that_arguments_do_not_tell_are_not_known(high):
     assert [refused(kernel, (n,)) for n in (0, 1, 2, 5)] == [False, False, high == "%n", high == "%n"]
 
 
+@pytest.mark.parametrize(("low", "high"), [("%m", "%8"), ("%0", "%m"), ("%m", "%m")])
+@pytest.mark.parametrize("index", ["%i", "%k"])
+def test_a_loop_whose_bounds_memory_tells_may_have_no_iteration(low, high, index):
+    body = f"for %k = {low} to {high} {{\n%w = load @x[%s] : f32\nstore @x[{index}], %w\nyield\n}}"
+    assert not refused(text(body, before="%m = load @j[%0] : i32"), (3,))
+    assert refused(text(body.replace("%m", "%n").replace("to %n", "to %8")), (3,))
+
+
 def test_values_from_before_the_loop_are_what_they_are():
     """One iteration would have to be the one that memory names: nobody knows whether there is such a one."""
     before = "%m = load @j[%0] : i32\n%o = add %m, %1 : i32"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
+import numpy as np
 import pytest
 
+from adstack.ir.location import UNKNOWN
 from adstack.ir.ops import STORE
 from adstack.ir.structure import Program, Value
 from adstack.ir.text.parser import parse_ir
@@ -13,7 +15,9 @@ from adstack.ir.types import i64
 from adstack.ir.verify.verifier import verify
 from adstack.sizing.build import Builder, total
 from adstack.sizing.dependence import Dependence
+from adstack.sizing.evaluate import evaluate
 from adstack.sizing.expr import Const, Number, Plus, SumOverRange, Triangle
+from adstack.sizing.size import Size
 
 N, M = Number(Value(i64)), Number(Value(i64))
 
@@ -68,3 +72,31 @@ def test_only_what_is_above_zero_makes_a_triangle(test: str, closed: bool) -> No
     (store,) = [op for op in task.body.walk() if op.opdef is STORE]
     formula = Builder(Dependence(task)).size(store.operands[-1])
     assert isinstance(formula, Triangle if closed else SumOverRange)
+
+
+BODIES = {
+    "the index": ("%more = add %s, %j", 2 + 3 + 4),
+    "a sum beside another value": (
+        "%a, %more = for %k = %lo to %hi carry (%b = %j, %c = %s) {\n%d = add %c, %j\nyield %b, %d\n}",
+        3 * (2 + 3 + 4),
+    ),
+    "a sum before another value": (
+        "%more, %a = for %k = %lo to %hi carry (%c = %s, %b = %j) {\n%d = add %c, %j\nyield %d, %b\n}",
+        3 * (2 + 3 + 4),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_what_loops_add_up_has_a_formula(name: str) -> None:
+    body, wanted = BODIES[name]
+    lines = [line for line in SUMMED.format(test="").splitlines() if "%test" not in line]
+    text = "\n".join(lines).replace("%more = add %s, %count", body)
+    program = parse_ir(textwrap.dedent(text).strip() + "\n")
+    verify(program)
+    assert isinstance(program, Program)
+    (task,) = program.tasks
+    (store,) = [op for op in task.body.walk() if op.opdef is STORE]
+    dependence = Dependence(task)
+    size = Size(0, task.name, Builder(dependence).size(store.operands[-1]), dependence, UNKNOWN, serial=True)
+    assert evaluate(size, (), {"n": np.array([2, 5])}) == wanted

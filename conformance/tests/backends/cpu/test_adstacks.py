@@ -10,7 +10,7 @@ import pytest
 from cpu_kit import backend, tasks_of
 from sizing_kit import after_forward, reverse_program, sized_program
 
-from adstack.backends.cpu import layout
+from adstack.backends.cpu import adstacks, layout
 from adstack.backends.cpu.executable import Executable
 from adstack.backends.cpu.runtime import CpuBackend, open_device
 from adstack.conformance.fuzz.smooth import smooth_buffers, smooth_kernel
@@ -123,6 +123,22 @@ def test_a_launch_whose_depths_stand_comes_by_no_python(monkeypatch):
         squares(executable, lengths)
         assert len(visits) == laid_out
         visits.clear()
+
+
+@pytest.mark.parametrize("left", [None, 1 << 30])
+def test_the_heap_grows_where_the_system_has_memory_or_does_not_tell(left, monkeypatch):
+    monkeypatch.setattr(adstacks, "memory_left", lambda: left)
+    opened = open_device()
+    squares(made(opened), [5, 40, 3], opened)
+
+
+def test_the_heap_does_not_take_what_the_system_does_not_have(monkeypatch):
+    monkeypatch.setattr(adstacks, "memory_left", lambda: 100)
+    opened = open_device()
+    with pytest.raises(AdstackMemoryError):
+        squares(made(opened), [5, 40, 3], opened)
+    monkeypatch.setattr(adstacks, "memory_left", lambda: None)
+    squares(made(opened), [5, 40, 3], opened)
 
 
 def test_sizers_are_left_out_when_depths_stand_and_never_after_a_failure():
