@@ -256,6 +256,46 @@ def nothing_is_refused_under_a_tape(qd, dtype):
     return Run(program, given={x: [0.5, -2.0, 1.5]}, expect=expect)
 
 
+@case(rules=["grad.random", "grad.kept", "grad.log"], params={"taped": [False, True]}, **PLAIN)
+def numbers_that_a_launch_draws_are_the_same_in_its_gradient(qd, dtype, taped):
+    """What was drawn is stored, so that the gradient can be compared with it, to the bit."""
+    x, y, loss = real(qd, dtype, 6), real(qd, dtype, 6), real(qd, dtype, ())
+    drawn, apart = qd.field(dtype, shape=6), qd.field(dtype, shape=2)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            u = 0.5 + qd.random(dtype)
+            drawn[i] = u
+            y[i] = x[i] * u * x[i]
+
+    @qd.kernel
+    def total():
+        for i in y:
+            loss[None] += y[i]
+
+    @qd.kernel
+    def compare():
+        for i in x:
+            slope = 2.0 * (x[i] * drawn[i])
+            qd.atomic_max(apart[0], abs(x.grad[i] - slope))
+            qd.atomic_max(apart[1], abs(x.grad[i]))
+
+    def program():
+        if taped:
+            with qd.ad.Tape(loss):
+                k()
+                total()
+        else:
+            k()
+            y.grad.fill(1.0)
+            k.grad()
+        compare()
+        return apart[0] == 0.0 and apart[1] > 0.25
+
+    return Run(program, given={x: [0.5, 0.25, -0.5, 1.0, 0.75, 2.0]}, returns=True)
+
+
 @case(rules=["grad.changed"], params={"who": ["host", "kernel"]}, **PLAIN)
 def an_input_that_is_certainly_another_one(qd, dtype, who):
     """The field that a kernel multiplied is filled with other numbers before the kernel's gradient."""
