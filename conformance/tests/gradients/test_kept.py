@@ -9,6 +9,7 @@ import pytest
 
 import adstack as qd
 from adstack.gradients.launches import kept
+from adstack.gradients.launches.records import records_of
 
 
 @pytest.fixture(params=["reference", "cpu"])
@@ -115,6 +116,24 @@ def test_a_launch_keeps_in_the_memory_in_which_the_one_before_has_kept(arch: str
     x.grad.fill(1.0)
     square.grad()
     assert x.grad[0] == 6.0
+
+
+def test_a_write_to_an_argument_leaves_calls_to_machine_code() -> None:
+    """What is not the same memory in every call is looked at when the gradient is asked for."""
+    qd.init(arch=qd.cpu, default_fp=qd.f64)
+    x, y = (qd.ndarray(qd.f64, shape=4, needs_grad=True) for _ in range(2))
+    z = qd.field(qd.f64, shape=4, needs_grad=True)
+
+    @qd.kernel
+    def square(x: qd.types.ndarray(), y: qd.types.ndarray()):
+        for i in x:
+            y[i] = x[i] * x[i] + z[i]
+
+    for turn in range(4):
+        x.fill(float(turn))
+        square(x, y)
+    (specialisation,) = (one for several in square._compiled.values() for one in several)
+    assert not records_of(specialisation).notes
 
 
 @pytest.mark.parametrize("takes_arguments", [False, True])
