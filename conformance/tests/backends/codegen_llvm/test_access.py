@@ -166,7 +166,7 @@ WRAPPED = 2**32 // 70 + 1
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("index", ["%i, %u", "%j, %i2", "%j, %u"])
+@pytest.mark.parametrize("index", ["%i, %u", "%j, %i2", "%j, %u", "%u, %u"])
 @pytest.mark.parametrize("access", ["%v = load @x[{0}] : i32\nstore @z[%i], %v", "store @x[{0}], %c5"])
 def test_an_index_outside_whose_offset_would_be_inside_touches_nothing(access, index, lanes):
     """`%u` is the same in all lanes, `%j` differs; nothing but elements inside is read as 5 or becomes 5."""
@@ -185,7 +185,7 @@ def test_an_index_outside_whose_offset_would_be_inside_touches_nothing(access, i
         rows[[5, 67, 130]] = far
         x = np.full((140, 70), 0 if "store @x" in access else 5, np.int32)
         memory = {"x": x, "y": rows, "w": np.full(1, column, np.int32), "z": np.full(140, 7, np.int32)}
-        first = rows if "%j" in index else np.arange(140)
+        first = {"%i": np.arange(140), "%j": rows, "%u": np.full(140, column)}[index[:2]]
         second = np.arange(140) % 5 if "%i2" in index else np.full(140, column)
         inside = (first >= 0) & (first < 140) & (second >= 0) & (second < 70)
         if inside.all():

@@ -256,6 +256,19 @@ def test_a_launch_without_checks_goes_on_and_tells_of_the_first_access_outside(l
     launch(memory)
 
 
+@pytest.mark.parametrize("lanes", [1, 2, 8, 128])
+@pytest.mark.parametrize("index", ["i8", "i16", "i32", "i64"])
+def test_an_iteration_below_zero_is_told_as_it_is(index, lanes):
+    text = parallel("%c = cast %i : i32\nstore @x[%c], %c", 100, X, index=index)
+    program = tasks_of(text.replace("%zero = const 0", "%zero = const -28"))
+    for task in program.tasks:
+        guard(task.body)
+    memory = {"x": np.zeros(100, np.int32)}
+    launch = compiled(program, lanes, threads=1)
+    assert "ndarray x at (-28), outside its extents (100), in iteration (-28)" in message(lambda: launch(memory))
+    assert memory["x"].tolist() == list(range(100))
+
+
 SOME = """%j = load @y[%i] : i32
 %r = mod %i, %i2 : i32
 %even = eq %r, %i0 : u1

@@ -11,6 +11,8 @@ from cuda_kit import agree_on, device_text
 from interpreter_kit import parallel
 
 from adstack.backends.cpu.codegen import emit_module
+from adstack.errors import AdstackOutOfBoundsError
+from adstack.transforms.memory.guard import guard
 
 N = 37
 PLACES = """place @x : f32[?] {kind}
@@ -135,6 +137,20 @@ def test_an_element_that_lanes_share_stays_in_memory():
     """Each adds to it in turn: a copy of a lane's own would lose what the others add."""
     text = source("%o = atomic add @x[%one], %start\nyield %v")
     cpu_kit.agree_on(text, [(buffers(5), ())], cpu_kit.WIDTHS)
+
+
+@pytest.mark.parametrize("lanes", cpu_kit.WIDTHS)
+def test_an_element_that_may_be_outside_is_not_touched(lanes):
+    """Iterations from the 30th on have none: what stands behind the array stays."""
+    program = cpu_kit.tasks_of(source(HELD["add"]))
+    for task in program.tasks:
+        guard(task.body)
+    memory, behind = buffers(5), np.arange(N, dtype=np.float32)
+    memory["x"] = behind[:30]
+    with pytest.raises(AdstackOutOfBoundsError):
+        cpu_kit.compiled(program, lanes, threads=1)(memory)
+    assert behind[30:].tolist() == list(range(30, N))
+    assert behind[29] > 29
 
 
 def test_a_lane_whose_loop_does_not_run_touches_nothing():

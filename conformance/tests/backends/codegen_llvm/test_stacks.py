@@ -19,7 +19,7 @@ def test_any_operations_give_what_the_definition_says(dtype):
         text = machine(steps(Random(seed), dtype.name, SLOTS), dtype.name)
         cases = [(inputs(dtype, [c] * 6), ()) for c in (40, 41)]
         cases += [(inputs(dtype, [40, 0, 1, -1, 3, 2]), ())]  # overflows, if it is deep enough
-        agree_on(text, cases, widths=(0, 1, 8))
+        agree_on(text, cases, widths=(0, 1, 2, 8))
 
 
 def test_values_survive_a_loop_and_come_back_in_reverse():
@@ -36,7 +36,7 @@ def test_values_survive_a_loop_and_come_back_in_reverse():
       stack.pop %s
       yield
     }"""
-    agree_on(machine(body, "f32"), [(inputs(f32, [0, 1, 5, 39, 40, 7]), ())], widths=(0, 8))
+    agree_on(machine(body, "f32"), [(inputs(f32, [0, 1, 5, 39, 40, 7]), ())], widths=(0, 2, 8))
 
 
 def test_an_overflow_tells_the_capacity_and_the_depth_wanted():
