@@ -117,12 +117,12 @@ def _change(array: SparseArray, change: Callable[[Array, tuple[Array, ...]], obj
     cells, rank, buffer = array.cells[-1], len(array.shape), array.buffer
     where = active_cells(array)
     with buffer.locked(), np.errstate(all="ignore"):
+        buffer.announce()  # the device may begin to copy what is kept; for the view, it has finished with that
         view = buffer.view()
         if view is None:
             contents = np.array(buffer.read())
             change(cells.blocks(contents, rank), where)
             buffer.write(contents)
             return
-        buffer.announce()
         change(cells.blocks(view, rank), where)
         buffer.touch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -23,8 +24,10 @@ def _tape() -> Any:
 def grad_replaced(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a Python function that launches kernels: its gradient is the function under `grad_for`.
 
-    A tape records a call of it instead of the launches inside.
+    A tape records a call of it instead of the launches inside. AdstackRuntimeTypeError for a generator or a coroutine
+    function, whose launches come after the call.
     """
+    _runs_to_its_end("grad_replaced", function)
 
     @functools.wraps(function)
     def replaced(*args: Any, **kwargs: Any) -> Any:
@@ -56,7 +59,11 @@ def grad_for(primal: object) -> Callable[[F], F]:
 
 
 def no_grad(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of a Python function that launches kernels: to a tape they are constants."""
+    """Decorator of a Python function that launches kernels: to a tape they are constants.
+
+    AdstackRuntimeTypeError for a generator or a coroutine function, whose launches come after the call.
+    """
+    _runs_to_its_end("no_grad", function)
 
     @functools.wraps(function)
     def constant(*args: Any, **kwargs: Any) -> Any:
@@ -66,3 +73,18 @@ def no_grad(function: Callable[..., Any]) -> Callable[..., Any]:
         return tape.constant(function, args, kwargs)
 
     return constant
+
+
+def _runs_to_its_end(decorator: str, function: object) -> None:
+    """An error for a function whose call only begins it."""
+    kind = ""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        kind = "a generator"
+    elif inspect.iscoroutinefunction(function):
+        kind = "a coroutine"
+    if kind:
+        raise AdstackRuntimeTypeError(
+            f"{decorator} is about what a call launches, and a call of {kind} function launches nothing yet: "
+            f"{getattr(function, '__qualname__', function)}",
+            do="put what launches kernels into a function of its own, and decorate that",
+        )

@@ -41,9 +41,9 @@ def shortcut(
     sizes = _sizes(plan)
     if mode.racing or plan.is_watched or (sizes is None and plan.sizing is not None and plan.sizing.reductions):
         return None  # whether iterations race, or all are looked at again, is Python's to say
-    conditions = _conditions(specialisation)
+    conditions, aliases = _conditions(specialisation), mode.aliases.pairs
     records = specialisation.records
-    if conditions is None or (records is not None and not records.may_serve(of_others(arguments))):
+    if conditions is None or aliases is None or (records is not None and not records.may_serve(of_others(arguments))):
         return None
 
     def short(reason: HeapLimit, args: tuple[object, ...]) -> None:
@@ -56,7 +56,7 @@ def shortcut(
         False,
         otherwise,
         conditions=conditions,
-        distinct=(*mode.distinct, *((grads[one].name, grads[other].name) for one, other in mode.apart)),
+        distinct=(*aliases, *((grads[one].name, grads[other].name) for one, other in mode.apart)),
         sizes=sizes,
         reductions=0 if plan.sizing is None else plan.sizing.reductions,
         short=short,

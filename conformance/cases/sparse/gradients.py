@@ -1,7 +1,11 @@
 """Gradients of sparse fields: what is inactive is constant."""
 
-from adstack.conformance.case import Gradient, Run, case
+import numpy as np
+
+from adstack.conformance.case import Gradient, Raises, Run, case
 from adstack.conformance.gradients import EXACT, real
+
+LEVELS = ["pointer", "bitmasked", "hash", "dynamic"]
 
 
 def placed(level, *fields):
@@ -183,3 +187,35 @@ def columns_of_a_function_that_activates(qd, dtype, levels):
         total()
 
     return Run(program, expect={s: 5.0})
+
+
+@case(
+    rules=["sparse.gradient", "grad.changed"], params={"levels": LEVELS, "how": ["fill", "from_numpy"]}, dtypes=["f64"]
+)
+def elements_that_the_host_writes_between_a_launch_and_its_gradient(qd, dtype, levels, how):
+    """The gradient is about what the launch found, and refused where that is not there any more."""
+    x, s = qd.field(dtype, needs_grad=True), real(qd, dtype, ())
+    level = {
+        "pointer": lambda: qd.root.pointer(qd.i, 4),
+        "bitmasked": lambda: qd.root.bitmasked(qd.i, 4),
+        "hash": lambda: qd.root.hash(qd.i, 4),
+        "dynamic": lambda: qd.root.dynamic(qd.i, 4),
+    }[levels]()
+    level.place(x)
+
+    @qd.kernel
+    def total():
+        for i in x:
+            s[None] += x[i] * x[i]
+
+    def program():
+        x[0] = 2.0
+        total()
+        s.grad[None] = 1.0
+        if how == "fill":
+            x.fill(7.0)
+        else:
+            x.from_numpy(np.array([7.0, 0.0, 0.0, 0.0]))
+        total.grad()
+
+    return Run(program, raises=Raises("DataAccessError", "as the launch found it"))

@@ -195,3 +195,19 @@ def test_stop_grad_takes_fields_or_one_value_in_kernels() -> None:
         wrong()
     with pytest.raises(qd.AdstackSyntaxError, match="only in a kernel"):
         qd.stop_grad(World().x)
+
+
+@pytest.mark.parametrize("decorator", [qd.ad.no_grad, qd.ad.grad_replaced])
+def test_what_does_not_run_to_its_end_when_called_can_not_be_decorated(decorator: Any) -> None:
+    def steps():
+        yield 1
+
+    async def later():
+        return 1
+
+    async def several():
+        yield 1
+
+    for function in (steps, later, several):
+        with pytest.raises(qd.AdstackRuntimeTypeError, match="launches nothing yet"):
+            decorator(function)

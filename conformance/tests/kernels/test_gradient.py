@@ -288,5 +288,5 @@ def test_arguments_that_overlap_are_refused_where_one_is_written() -> None:
             b[i] = a[i] * a[i]
 
     run.grad(x, y)
-    with pytest.raises(qd.AdstackDataAccessError, match="arguments b and a of run share memory"):
+    with pytest.raises(qd.AdstackDataAccessError, match="argument b and argument a of run share memory"):
         run.grad(x, x)

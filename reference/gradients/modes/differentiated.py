@@ -8,9 +8,6 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ...errors import AdstackDataAccessError
 from ...ir.structure import Place
 from ...ir.types import DType
 from ...launch.arguments import Call
@@ -21,6 +18,7 @@ from ...runtime.derived import Derived
 from ...runtime.memory.buffers import Buffer
 from ...runtime.plans import Plan
 from ...runtime.racing import Racing
+from .aliases import Aliases
 from .checkpointed import Checkpointed
 from .races import Races
 
@@ -80,9 +78,9 @@ class Differentiated:
             return self.go_on(call, short)
 
     def check(self, call: Call) -> None:
-        """AdstackDataAccessError if the launch has a race, or an argument shares memory with one that it writes."""
+        """AdstackDataAccessError if the launch has a race; and see `Aliases.check`."""
         self.refuse_races(call)
-        self._check_overlap(call)
+        self.aliases.check(call)
 
     def refuse_races(self, call: Call) -> None:
         """AdstackDataAccessError if the launch certainly has a race that a derivative flows through."""
@@ -147,32 +145,9 @@ class Differentiated:
         return replace(report(self.plan.compiled, tasks), checkpoints=self.lean.told)
 
     @cached_property
-    def distinct(self) -> list[tuple[str, str]]:
-        """(written, read) array arguments: through one the launch writes, through the other the reverse pass reads."""
-        written, read = self.specialisation.plan.compiled.written, self.plan.compiled.read
-        arrays = {place.name for place in self.specialisation.kernel.places.values() if place.kind == "ndarray"}
-        return [(name, other) for other in sorted(read & arrays) for name in sorted(written & arrays - {other})]
-
-    def _check_overlap(self, call: Call) -> None:
-        """An error if the launch wrote memory through one argument that the reverse pass reads through another."""
-        for name, other in self.distinct:
-            if _overlap(call.arrays[name], call.arrays[other]):
-                kernel = self.specialisation.kernel
-                raise AdstackDataAccessError(
-                    f"arguments {name} and {other} of {kernel.name} share memory, and it writes {name}: "
-                    f"what it read of {other} can't be told",
-                    loc=kernel.loc,
-                    do="pass arrays that do not overlap",
-                )
-
-
-def _overlap(one: Buffer, other: Buffer) -> bool:
-    if one.storage is other.storage:
-        return True
-    if one.owned and other.owned:
-        return False  # and nobody waits for the device, as views would
-    views = one.view(), other.view()
-    return views[0] is not None and views[1] is not None and np.shares_memory(views[0], views[1])
+    def aliases(self) -> Aliases:
+        """The memory that a call must not pass twice."""
+        return Aliases(self.specialisation, self.plan, self.companions)
 
 
 def with_arrays(call: Call, more: Mapping[str, Buffer], scalars: Sequence[float] | None = None) -> Call:
