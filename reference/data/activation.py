@@ -8,9 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from ..runtime.memory.buffers import Array, Buffer
+from ..runtime.threads.recording import RECORDERS, host_wrote
 from .levels import Cells, Level
 
-__all__ = ["SparseArray", "activate", "active_cells", "clear", "fill", "is_active", "replace", "shown"]
+__all__ = ["SparseArray", "activate", "active_cells", "clear", "fill", "is_active", "replace", "shown", "vacate"]
 
 
 class SparseArray(Protocol):
@@ -31,6 +32,12 @@ class SparseArray(Protocol):
     @property
     def role(self) -> str:
         """What it is: a "grad" or "dual" may have at an inactive element what is left of earlier."""
+
+    def has_data(self) -> bool:
+        """Whether it has memory."""
+
+    def fill(self, value: float) -> None:
+        """Set every active element to a number."""
 
 
 def is_active(cells: Sequence[Cells], index: Sequence[int]) -> bool:
@@ -79,6 +86,16 @@ def replace(array: SparseArray, values: Array) -> None:
         return
     source = array.cells[-1].blocks(np.ascontiguousarray(values), rank)
     _change(array, lambda blocks, where: blocks.__setitem__(where, source[where]))
+
+
+def vacate(array: SparseArray) -> None:
+    """Let every element be 0; to a tape, and in forward mode, the host has written them."""
+    if not array.has_data():
+        return
+    if not array.buffer.vacate():
+        array.fill(0)
+    elif RECORDERS:
+        host_wrote(array, ...)
 
 
 def clear(level: Level) -> None:

@@ -245,8 +245,7 @@ class SNode(Node):
         for field in self.below():
             if field.role == "primal" and any(cells.level in levels for cells in field.cells):
                 for each in (field, *field.companions()):
-                    if each.has_data() and not each.buffer.vacate():
-                        each.fill(0)
+                    activation.vacate(each)
         for level in levels:
             activation.clear(level)
 

@@ -219,3 +219,43 @@ def elements_that_the_host_writes_between_a_launch_and_its_gradient(qd, dtype, l
         total.grad()
 
     return Run(program, raises=Raises("DataAccessError", "as the launch found it"))
+
+
+@case(rules=["sparse.gradient", "grad.forward"], params={"levels": LEVELS, "mode": ["tape", "forward"]}, dtypes=["f64"])
+def what_the_host_deactivates_in_between_has_no_derivative(qd, dtype, levels, mode):
+    """A cell that is made inactive is one into which 0 is stored: what was added before has no part in the loss."""
+    x, loss = (qd.field(dtype, shape=(), needs_grad=True, needs_dual=True) for _ in range(2))
+    p = qd.field(dtype, needs_grad=True, needs_dual=True)
+    level = getattr(qd.root, levels)(qd.i, 4)
+    level.place(p)
+
+    @qd.kernel
+    def add():
+        p[1] += x[None]
+
+    @qd.kernel
+    def total():
+        for i in p:
+            loss[None] += p[i] * 3.0
+
+    def work(deactivate):
+        add()
+        deactivate()
+        add()
+        total()
+
+    def program():
+        x[None] = 1.0
+        for deactivate in (level.deactivate_all, qd.deactivate_all_snodes):
+            level.deactivate_all()
+            if mode == "tape":
+                with qd.ad.Tape(loss):
+                    work(deactivate)
+                assert x.grad[None] == 3.0
+            else:
+                loss[None] = 0.0
+                with qd.ad.FwdMode(loss=loss, param=x, seed=[1.0]):
+                    work(deactivate)
+                assert loss.dual[None] == 3.0
+
+    return Run(program, expect={loss: 3.0})

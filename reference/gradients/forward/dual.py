@@ -145,6 +145,7 @@ class FwdMode(Scoped):
         if jvp.records is not None:  # the launch may be differentiated: what its gradient's call has, it has
             call = self.second(kernel, call, kernel.positional(args, kwargs))
         returned: Any = jvp.launch(call)
+        self._note_lent()
         if specialisation.records is not None:
             specialisation.records.note(call)
         return None if specialisation.returns is None else self.tangents.returned(specialisation.returns, returned)
@@ -245,6 +246,12 @@ class FwdMode(Scoped):
         key = identity(buffer)
         if key in self._duals and key not in self._before:
             self._before[key] = np.array(buffer.read())
+
+    def _note_lent(self) -> None:
+        """What a launch has left in memory that others may write without a word: what changes from now on is theirs."""
+        for primal, _ in list(self._duals.values()):
+            if primal.shared:
+                self.before_others(primal)
 
     def note_others(self) -> None:
         """Set the duals to zero of what others have changed, but for the parameter's, which moves along the seed."""

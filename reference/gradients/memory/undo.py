@@ -23,7 +23,7 @@ from ...runtime.memory.origins import Tiles
 from ...runtime.threads.scopes import Scoped
 from .needed import Needed, differing
 
-__all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "undone", "whole"]
+__all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "lent", "undone", "whole"]
 
 _ATTEMPTS: Final = 8
 """How often memory is put back before a failure to do so is raised."""
@@ -41,6 +41,11 @@ class Touched:
 def whole(buffer: Buffer) -> list[Box]:
     """All elements."""
     return [tuple((0, extent - 1) for extent in buffer.shape)] if 0 not in buffer.shape else []
+
+
+def lent(written: Iterable[Touched]) -> list[Touched]:
+    """All elements of the memory among what was written that others may write as well, without a word."""
+    return [Touched(one.label, one.buffer, whole(one.buffer)) for one in written if one.buffer.shared]
 
 
 @dataclass

@@ -21,7 +21,7 @@ from ..access import launch_checked
 from ..clearing import clear_all
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.positions import flat_positions
-from ..memory.undo import Change, Log, Rewound, Touched, whole
+from ..memory.undo import Change, Log, Rewound, Touched, lent, whole
 from .around import Around
 from .check import check_gradients
 from .cleared import Cleared, clearable
@@ -273,7 +273,7 @@ class Tape(Scoped):
             checked = self.validation and launch.mode is not None
             result = launch_checked(launch, runtime) if checked else launch.launch()
         launch.changes = self._log.mark()
-        self._log.watch(after)
+        self._log.watch((*after, *lent(written)))
         self._append(launch)
         self._torn = ""
         return self._links.returned(launch, result)
@@ -361,6 +361,7 @@ class Tape(Scoped):
         self._split_host(array)
         self._told.add(id(event.grad))
         self._append(event)
+        self._log.watch(lent([Touched(array.label, array.buffer, ())]))
 
     def _split_host(self, array: Any) -> None:
         """What the host wrote until now was before what it does next with an array that has a gradient."""

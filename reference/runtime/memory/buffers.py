@@ -21,7 +21,7 @@ from ..threads.capturing import CAPTURING, check
 from ..threads.guards import invalidate, rewired
 from ..threads.runtime_lock import RUNTIME_LOCK
 from .blocks import Array, Block
-from .observers import OBSERVERS, tell_others
+from .observers import OBSERVERS, tell_all, tell_others
 from .streams import ordered
 from .watches import Watch, Watcher
 
@@ -78,6 +78,8 @@ class Buffer(Block):
             return
         self.announce()
         self.shared = True
+        if OBSERVERS:
+            tell_all(self)
         if self._record is not None and self.is_ordered:
             self._record[TAG] = 0
         invalidate()
