@@ -180,6 +180,50 @@ def a_race_on_a_tape(qd, dtype):
     return Run(taped, raises=Raises("AdstackDataAccessError", REFUSED))
 
 
+@case(rules=["grad.race", "grad.shared-local"], params={"how": ["grad", "tape"]}, **PLAIN)
+def a_race_on_a_local(qd, dtype, how):
+    """A local that iterations share, multiplied by all of them."""
+    c, y = real(qd, dtype, ()), real(qd, dtype, ())
+
+    @qd.kernel
+    def k():
+        a = 1.0
+        for _ in range(4):
+            a = a * c[None]
+        y[None] += a
+
+    def program():
+        if how == "grad":
+            k()
+            k.grad()
+        else:
+            with qd.ad.Tape(y):
+                k()
+
+    return Run(program, given={c: 2.0}, raises=Raises("AdstackDataAccessError", "race on local a"))
+
+
+@case(rules=["grad.race", "grad.shared-local"], **EXACT)
+def a_local_that_no_derivative_flows_through_may_be_shared(qd, dtype):
+    """What all iterations store is the same, and does not depend on the input."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, 4)
+
+    @qd.kernel
+    def k():
+        a = 0.0
+        for i in range(4):
+            a = 2.0
+            y[i] = x[i] * a
+
+    gradient = Gradient(
+        seed={y: 1.0},
+        expect={x: 2.0, y: 0.0},
+        forward_seed={x: [1.0, 2.0, 3.0, 4.0]},
+        forward_expect={y: [2.0, 4.0, 6.0, 8.0]},
+    )
+    return Run(k, given={x: [1.0, 2.0, 3.0, 4.0]}, expect={y: [2.0, 4.0, 6.0, 8.0]}, gradient=gradient)
+
+
 @case(rules=["grad.race"], **PLAIN)
 def a_race_in_forward_mode(qd, dtype):
     x = qd.field(dtype, shape=8, needs_dual=True)

@@ -30,6 +30,9 @@ class Activity:
         body: of the kernel.
         places: names of the places that have adjoints.
         inputs: values that count as inputs, too, as far as they are real.
+
+    Attributes:
+        varied: the values that depend on an input, whether or not an output depends on them.
     """
 
     def __init__(self, body: Region, places: Collection[str], inputs: Iterable[Value] = ()) -> None:
@@ -39,7 +42,8 @@ class Activity:
         for op in body.walk():
             self._vary(op, varied)
             self._use(op, useful)
-        self.values = varied.values() & useful.values()
+        self.varied = varied.values()
+        self.values = self.varied & useful.values()
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values

@@ -24,7 +24,7 @@ from typing import Final
 from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
-from ...ir.ops import ATOMIC, FOR, IF, LOAD, PARALLEL_FOR, PLACE_ACCESSES, STORE
+from ...ir.ops import ATOMIC, FOR, IF, LOAD, PARALLEL_FOR, PLACE_ACCESSES, PLACE_WRITES, STORE
 from ...ir.structure import Kernel, Op, Region, Value
 from .activity import Activity
 from .witnesses import Access, Number, decided_by, met
@@ -46,6 +46,7 @@ _MOST_EVALUATED: Final = 64
 """Pairs of accesses of a kernel that are evaluated: of more, the others are not proven."""
 _MOST_MET: Final = 1024
 """For how many pairs and integers of a launch it is remembered whether they meet."""
+_KINDS: Final = {"temp": "local"}
 _WORDS: Final = {STORE: "stores to", LOAD: "reads", ATOMIC: "updates"}
 
 
@@ -75,7 +76,19 @@ class Races:
 
     @cached_property
     def _activity(self) -> Activity:
-        return Activity(self._kernel.body, self._names)
+        return Activity(self._kernel.body, self._differentiated)
+
+    @cached_property
+    def _differentiated(self) -> set[str]:
+        """The names of places that are differentiated, and of locals that iterations share, where derivatives flow."""
+        names, body = set(self._names), self._kernel.body
+        writes = [op for op in body.walk() if op.opdef in PLACE_WRITES and op.attrs["place"].kind == "temp"]
+        while True:
+            varied = Activity(body, names).varied
+            more = {op.attrs["place"].name for op in writes if not varied.isdisjoint(op.operands)} - names
+            if not more:
+                return names
+            names |= more
 
     def _memory(self, access: Access) -> str:
         """The name of what it accesses."""
@@ -119,9 +132,9 @@ class Races:
         return None if None in sets else list(frozenset().union(*(one for one in sets if one)))
 
     def _error(self, one: Access, other: Access) -> AdstackDataAccessError:
-        place = one.place
+        place, kind = one.place, _KINDS.get(one.place.kind, one.place.kind)
         return AdstackDataAccessError(
-            f"Breaks the global data access rule: iterations of a parallel loop race on {place.kind} "
+            f"Breaks the global data access rule: iterations of a parallel loop race on {kind} "
             f"{place.label or place.name}: one {self._told(one)} here, and another one {self._told(other)}"
             f"{'' if place is other.place else f' of {other.place.label or other.place.name}'} at {other.op.loc}, "
             "so that the gradient depends on which of them comes first",
@@ -139,7 +152,7 @@ class Races:
         """Accesses of one memory that are a race if two iterations make them at one element, as they may."""
         memories: dict[str, list[Access]] = {}
         for access in _each(loop, loop.regions[0], ()):
-            if access.place.name in self._names and (
+            if access.place.name in self._differentiated and (
                 not access.conditions or self._deciding((access, access)) is not None
             ):
                 memories.setdefault(self._memory(access), []).append(access)
