@@ -9,7 +9,7 @@ from adstack.ir.ops import FOR, IF, WHILE
 from adstack.ir.structure import Op, Region, Value
 from adstack.ir.types import i64, u32, u64
 
-from .assembly.code import Num, unsigned
+from .assembly.code import DONT_UNROLL, Num, unsigned
 from .hoisted_checks import hoist_checks
 from .region import RegionEmitter, handles
 from .teams import TeamCode
@@ -112,4 +112,5 @@ def _while(e: RegionEmitter, op: Op) -> None:
         _bind(e, body.args, handed)
         return e.run(body)
 
-    _bind(e, op.results, e.c.loop(e.all(op.operands), check, iteration))
+    # Mesa counts the trips of a loop that starts from constants, and does not see that its counter may wrap
+    _bind(e, op.results, e.c.loop(e.all(op.operands), check, iteration, DONT_UNROLL))

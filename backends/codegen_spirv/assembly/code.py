@@ -10,9 +10,11 @@ from adstack.ir.types import DType, f32, f64, i32, i64, u1, u16, u32, u64
 from .module import Module, instruction
 from .opcodes import STD, Decoration, Op, Storage
 
-__all__ = ["Code", "FastPath", "Num", "unsigned"]
+__all__ = ["DONT_UNROLL", "Code", "FastPath", "Num", "unsigned"]
 
 _ROUNDING = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FDiv})
+DONT_UNROLL = 2
+"""The loop control of a loop whose iterations the driver is to leave one after another."""
 _BITS = {8: u16, 16: u16, 32: u32, 64: u64}
 
 
@@ -289,14 +291,17 @@ class Code:
         start: Sequence[Num],
         test: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]],
         body: Callable[[Sequence[Num]], Sequence[Num]],
+        control: int = 0,
     ) -> Sequence[Num]:
         """Emit a loop: `body` runs while `test` of the carried values holds; what `test` passed on at the end.
+
+        `control` is what the driver is told of it, such as `DONT_UNROLL`.
 
         The test is written twice, before the loop and at its end: drivers that run threads in lockstep let them run one
         iteration more than the test at the head of a loop asks for, with no effect, which takes as long as another.
         """
         if not self.m.traits.endless:
-            return self._ended(start, test, body)
+            return self._ended(start, test, body, control)
         condition, first = test(start)
 
         def iterations() -> Sequence[Num]:
@@ -307,19 +312,24 @@ class Code:
                 going, last = test(body(carried))
                 return going, last
 
-            self.until(first, iteration)
+            self.until(first, iteration, control)
             return last
 
         return self.either(condition, iterations, lambda: first)
 
-    def until(self, start: Sequence[Num], iteration: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]]) -> None:
+    def until(
+        self,
+        start: Sequence[Num],
+        iteration: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]],
+        control: int = 0,
+    ) -> None:
         """A loop with its test at the end: `iteration` of carried values says whether to go on, and gives the next."""
         head, inside, go_on, after = (self.m.new() for _ in range(4))
         before = self.block
         self.jump(head)
         self.enter(head)
         carried, holes = self._carried(start, before, go_on)
-        self.do(Op.LoopMerge, after, go_on, 0)
+        self.do(Op.LoopMerge, after, go_on, control)
         self.jump(inside)
         self.enter(inside)
         condition, following = iteration(carried)
@@ -334,6 +344,7 @@ class Code:
         start: Sequence[Num],
         test: Callable[[Sequence[Num]], tuple[Num, Sequence[Num]]],
         body: Callable[[Sequence[Num]], Sequence[Num]],
+        control: int,
     ) -> Sequence[Num]:
         """A loop that the driver may end: its condition is known behind it."""
         head, first, inside, go_on, after = (self.m.new() for _ in range(5))
@@ -341,7 +352,7 @@ class Code:
         self.jump(head)
         self.enter(head)
         carried, holes = self._carried(start, before, go_on)
-        self.do(Op.LoopMerge, after, go_on, 0)
+        self.do(Op.LoopMerge, after, go_on, control)
         self.jump(first)
         self.enter(first)
         condition, handed = test(carried)

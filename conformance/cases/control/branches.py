@@ -187,3 +187,23 @@ def what_a_block_defines_is_unknown_after_it(qd):
         out[None] = inner
 
     return Run(k, args=(1,), raises=Raises("CompilationError", "inner"))
+
+
+@case(rules=["control.while", "arith.wrap"], params={"dtype": ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"]})
+def a_counter_that_starts_near_the_end_of_its_type_wraps(qd, dtype):
+    """The first trip is known when compiling, and so would be the number of trips if numbers did not wrap."""
+    to = getattr(qd, dtype)
+    bits, signed = int(dtype[1:]), dtype.startswith("i")
+    most = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
+    first, least = most - 5, -most if signed else 5
+    trips, last = qd.field(qd.i32, shape=()), qd.field(to, shape=())
+
+    @qd.kernel
+    def k():
+        n = to(first)
+        while n > least:
+            n += 1
+            trips[None] += 1
+        last[None] = n
+
+    return Run(k, expect={trips: 6, last: -most - 1 if signed else 0})
