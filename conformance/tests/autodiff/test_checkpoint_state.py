@@ -146,6 +146,7 @@ ROWS = """kernel @k() {
         ("7, 8", "%j, %k", "%j, %0", "%j, %0", None),
         ("7, 8", "%i, %k", "%i, %0", "%j, %0", r"undo what other threads have stored \(k.py, line 14\)"),
         ("7, 8", "%i, %k", "%j, %k", "%i, %0", r"undo what other threads have stored \(k.py, line 12\)"),
+        ("7, 8", "%i, %k", "%j, %k", "%0, %0", r"undo what other threads have stored \(k.py, line 14\)"),
         ("7, 8", "%k, %0", "%k, %0", "%i, %0", r"undo what other threads have stored \(k.py, line 12\)"),
         ("7, ?", "%i, %k", "%i, %k", "%i, %0", "not known before the launch"),
         ("7, 1025", "%i, %k", "%i, %k", "%i, %0", "these are 1025 elements, where 1024 are worth it"),
@@ -251,6 +252,12 @@ def test_a_snapshot_holds_the_part_of_a_flat_place_that_a_thread_has_for_itself(
     programs = [lower(reverse(kernel, places(kernel), ["t"], checkpoints=c)) for c in (None, *SCHEMES)]
     plain, *parts = (gradients(program, buffers(kernel, [trips])) for program in programs)
     assert parts == [plain] * len(SCHEMES)
+
+
+def test_a_part_of_a_place_is_that_of_a_thread_however_many_elements_there_are() -> None:
+    kernel = kernel_of(wrap(FLAT.replace("LATER", "%mine").replace("END", "3"), ROWS.replace("SHAPE", "?")))
+    (plan,) = plan_checkpoints(kernel, places(kernel), ["t"]).loops
+    assert plan.state == {8: 1, 4: 5}
 
 
 def test_a_loop_that_has_nothing_to_do_with_scratch_memory_is_not_refused() -> None:

@@ -74,6 +74,9 @@ OVERWRITTEN = {
         "r", "%0", "%3", "%f = load @w[%r]\nstore @x[%t], %f\n%v = load @x[%t]\n%s = sin %v\nstore @y[%t], %s"
     ),
     "read back": "%f = load @w[%t]\nstore @x[%0], %f\n%v = load @x[%0]\n%s = sin %v\nstore @y[%t], %s",
+    "a row that the next iteration writes": loop(
+        "r", "%0", "%3", step("m[%u, %r]", "m[%t, %q]", "%u = add %t, %1\n%q = add %r, %1")
+    ),
     "on all axes": loop("r", "%0", "%3", step("m[%t, %r]", "m[%t, %q]", "%q = sub %r, %0")),
 }
 

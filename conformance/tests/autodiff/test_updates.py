@@ -178,3 +178,20 @@ def test_a_swap_compares_bits() -> None:
         memory = {"z": np.array([0.0, -0.0])}
         run(one, memory)
         assert memory["z"].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("updates", "left"),
+    [
+        ("%o = atomic max @y[], %v", 1),
+        ("%o = atomic max @y[], %v\n%p = atomic min @y[], %v", 0),
+        ("%o = atomic max @y[], %v\n%p = atomic max @y[], %v\nstore @x[%i], %p", 0),
+        ("%o = atomic add @y[], %v", 1),
+    ],
+)
+def test_only_updates_whose_order_matters_are_spelled_out(updates: str, left: int) -> None:
+    """One kind of extreme, at whose old values nobody looks, has the same winner in any order."""
+    head = "kernel @k() {\n  place @x : f64[3] field\n  place @y : f64[] field"
+    body = f"%0 = const 0 : i32\n%3 = const 3 : i32\nfor %i = %0 to %3 {{\n%v = load @x[%i] : f64\n{updates}\nyield\n}}"
+    kernel = ordered_updates(kernel_of(wrap(f"{body}\nreturn", head)))
+    assert sum(op.name == "atomic" for op in kernel.body.walk()) == left

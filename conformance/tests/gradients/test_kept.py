@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,45 @@ def test_a_launch_after_a_tape_is_known_again(arch: str, takes_arguments: bool) 
     y.grad[None] = 1.0
     kernel.grad(*args)
     assert x.grad.to_numpy().tolist() == [4.0] * 4
+
+
+@pytest.mark.parametrize("memory", ["field", "ndarray"])
+def test_a_launch_before_a_tape_is_not_taken_for_one_that_found_what_the_tape_found(arch: str, memory: str) -> None:
+    """What it found has been overwritten since, and nothing was kept of it."""
+    qd.init(arch=arch, default_fp=qd.f64)
+    make = qd.field if memory == "field" else qd.ndarray
+    x, y = make(qd.f64, 4, needs_grad=True), qd.field(qd.f64, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def squares(x: qd.template(), by: qd.f64):
+        for i in range(4):
+            y[None] += x[i] * x[i] * by
+
+    x.fill(2.0)
+    squares(x, 1.0)
+    x.fill(5.0)
+    with qd.ad.Tape(y):
+        squares(x, 2.0)
+    with pytest.raises(qd.AdstackDataAccessError):
+        squares.grad(x, 1.0)
+
+
+def test_records_of_arrays_that_are_gone_go_with_them(arch: str) -> None:
+    qd.init(arch=arch, default_fp=qd.f64)
+    y = qd.field(qd.f64, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def squares(x: qd.types.ndarray(), by: qd.f64):
+        for i in range(4):
+            y[None] += x[i] * x[i] * by
+            x[i] = 0.0
+
+    arrays = [qd.ndarray(qd.f64, 4, needs_grad=True) for _ in range(8)]
+    for array in arrays:
+        squares(array, 1.0)
+    del array
+    arrays.clear()
+    gc.collect()
+    squares(qd.ndarray(qd.f64, 4, needs_grad=True), 1.0)
+    (specialisation,) = (one for several in squares._compiled.values() for one in several)
+    assert len(records_of(specialisation).numbers()) <= 2

@@ -37,9 +37,7 @@ def formulas(known: tuple[Value, ...], depth: int) -> st.SearchStrategy[SizeExpr
         return st.one_of(leaves)
     inner = formulas(known, depth - 1)
     index = Value(i64, f"index{depth}")
-    sums = st.builds(
-        SumOverRange, st.just(index), value, value, formulas((*known, index), depth - 1), st.just(UNKNOWN)
-    )
+    sums = st.builds(SumOverRange, st.just(index), value, value, formulas((*known, index), depth - 1), st.just(UNKNOWN))
     plus = st.builds(Plus, st.lists(inner, min_size=1, max_size=3).map(tuple))
     return st.one_of(*leaves, plus, st.builds(Times, inner, inner), sums)
 
