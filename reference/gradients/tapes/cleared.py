@@ -1,4 +1,4 @@
-"""Gradients of ndarrays that a tape starts from zero, once each, when a recorded launch first uses them."""
+"""Gradients of ndarrays that a tape starts from zero, once each, when something that it records first uses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
 from ..modes.companions import companion_memory, companions, field_beside
 
-__all__ = ["Cleared", "clearable"]
+__all__ = ["Cleared", "clearable", "clearable_arrays"]
 
 
 def clearable(specialisation: Specialisation, call: Call) -> list[Buffer]:
@@ -21,6 +21,11 @@ def clearable(specialisation: Specialisation, call: Call) -> list[Buffer]:
         if place.kind == "ndarray" or isinstance(field_beside(specialisation, name, "grad"), Ndarray)
     ]
     return [buffer for buffer in buffers if buffer.owned]
+
+
+def clearable_arrays(data: Iterable[object]) -> list[Buffer]:
+    """The memory of gradients of the ndarrays among some data; that of fields starts from zero with the tape."""
+    return [one.grad.buffer for one in data if isinstance(one, Ndarray) and one.grad is not None]
 
 
 class Cleared:
