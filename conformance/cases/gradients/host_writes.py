@@ -143,3 +143,66 @@ def plain_numbers_beside_linked_ones_are_inputs(qd, dtype, of, by, again):
         assert x.grad[None] == (6.0 if by == "store" else 12.0) * times
 
     return Run(program, given={x: 0.25})
+
+
+@case(
+    rules=["grad.forward", "grad.linked"],
+    params={"of": ["field", "array", "vector"], "by": ["fill", "element", "numpy", "copy"], "linked": [False, True]},
+    **PLAIN,
+)
+def what_the_host_writes_to_the_parameter_is_an_input(qd, dtype, of, by, linked):
+    """In both modes: the derivative by a value that a kernel has used up, and by the one that has come in its place."""
+    both = {"needs_grad": True, "needs_dual": True}
+    n, vector = ([2], True) if of == "vector" else ([], False)
+    data = qd.Vector if vector else qd
+    x = (data.ndarray if of == "array" else data.field)(*n, dtype, shape=2, **both)
+    other = data.field(*n, dtype, shape=2, needs_grad=linked, needs_dual=linked)
+    factor, y = (qd.field(dtype, shape=(), **both) for _ in range(2))
+
+    @qd.kernel
+    def triple(u: qd.Tensor):
+        for i in range(2):
+            u[i] = 3.0 * u[i]
+
+    @qd.kernel
+    def total(u: qd.Tensor):
+        for i in range(2):
+            if qd.static(vector):
+                y[None] += u[i].x + u[i].y
+            else:
+                y[None] += u[i]
+
+    @qd.kernel
+    def get() -> dtype:
+        return factor[None]
+
+    def write():
+        value = get() if linked else 0.5
+        if by == "fill":
+            x.fill(value)
+        elif by == "element":
+            x[0] = [value, 0.25] if vector else value
+        elif by == "numpy":
+            x.from_numpy([[value] * 2] * 2 if vector else [value, 0.25])
+        else:
+            x.copy_from(other)
+
+    def run():
+        total(x)
+        triple(x)
+        write()
+        total(x)
+
+    def program():
+        size = 4 if vector else 2
+        with qd.ad.FwdMode(loss=y, param=x, seed=[1.0] * size):
+            run()
+        with qd.ad.Tape(y):
+            run()
+        gradient = x.grad.to_numpy().sum()
+        inputs = {"fill": 0, "element": int(vector), "numpy": int(not vector), "copy": 0}[by]  # beside linked ones
+        kept = size // 2 if by == "element" else 0  # elements of before, three times
+        inputs = inputs if linked else size - kept
+        assert y.dual[None] == gradient == size + inputs + 3.0 * kept
+
+    return Run(program, given={x: [[0.5, 2.0], [1.0, 4.0]] if vector else [0.5, 2.0]})
