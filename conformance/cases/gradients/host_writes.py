@@ -1,6 +1,8 @@
 """What the host writes between the launches of a Tape: where its gradients start, and where adjoints go."""
 
-from adstack.conformance.case import Run, case
+import numpy as np
+
+from adstack.conformance.case import Raises, Run, case
 
 PLAIN = {"dtypes": ["f64"], "options": {"default_fp": "dtype"}}
 
@@ -206,3 +208,35 @@ def what_the_host_writes_to_the_parameter_is_an_input(qd, dtype, of, by, linked)
         assert y.dual[None] == gradient == size + inputs + 3.0 * kept
 
     return Run(program, given={x: [[0.5, 2.0], [1.0, 4.0]] if vector else [0.5, 2.0]})
+
+
+@case(
+    rules=["grad.linked", "grad.unlinked"],
+    params={"form": ["square", "reciprocal", "mod", "clip", "dtype", "array", "real", "lost"]},
+    **PLAIN,
+)
+def functions_of_numpy_are_linked_or_refused(qd, dtype, form):
+    """Of a number that a kernel has returned: none gives a constant without a word."""
+    x, y = (qd.field(dtype, shape=(), needs_grad=True) for _ in range(2))
+    forms = {
+        "square": (np.square, 1.0),
+        "reciprocal": (np.reciprocal, -4.0),
+        "mod": (lambda v: np.mod(1.25, v), -2.0),
+        "clip": (lambda v: np.clip(v, 0.0, 1.0), 1.0),
+        "dtype": (lambda v: np.add(v, v, dtype=float), 2.0),
+        "array": (lambda v: np.multiply(v, np.array(3.0)), 3.0),
+        "real": (lambda v: v.real + v.conjugate(), 2.0),
+        "lost": (lambda v: np.where(True, v, 0.0), None),
+    }
+    function, slope = forms[form]
+
+    @qd.kernel
+    def get() -> dtype:
+        return x[None]
+
+    def program():
+        with qd.ad.Tape(y):
+            y[None] = function(get())
+        assert x.grad[None] == slope
+
+    return Run(program, given={x: 0.5}, raises=Raises("RuntimeError", "can't be linked") if form == "lost" else None)
