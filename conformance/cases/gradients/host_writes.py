@@ -240,3 +240,51 @@ def functions_of_numpy_are_linked_or_refused(qd, dtype, form):
         assert x.grad[None] == slope
 
     return Run(program, given={x: 0.5}, raises=Raises("RuntimeError", "can't be linked") if form == "lost" else None)
+
+
+@case(
+    rules=["grad.second", "grad.linked"],
+    params={"of": ["field", "array"], "by": ["hvp", "hessian"], "copies": [False, True]},
+    **PLAIN,
+)
+def second_derivatives_through_copies_of_the_host(qd, dtype, of, by, copies):
+    """The host copies all elements: their tangents, their gradients and the tangents of these go with them."""
+    both = {"needs_grad": True, "needs_dual": True}
+    make = qd.field if of == "field" else qd.ndarray
+    x, y, z = (make(dtype, shape=2, **both) for _ in range(3))
+    loss = qd.field(dtype, shape=(), **both)
+
+    @qd.kernel
+    def square(u: qd.Tensor, v: qd.Tensor):
+        for i in range(2):
+            v[i] = u[i] * u[i]
+
+    @qd.kernel
+    def product(u: qd.Tensor):
+        loss[None] += u[0] * u[1]
+
+    @qd.kernel
+    def copy(u: qd.Tensor, v: qd.Tensor):
+        for i in range(2):
+            u[i] = v[i]
+
+    def function():
+        square(x, y)
+        for source in (y, x):
+            if copies:
+                z.copy_from(source)
+            else:
+                copy(z, source)
+            product(z)
+
+    def program():
+        for _ in range(2):
+            a, b = 0.5, 2.0  # of (a b)^2 + a b
+            expected = np.array([[2 * b * b, 4 * a * b + 1], [4 * a * b + 1, 2 * a * a]])
+            if by == "hvp":
+                assert qd.ad.hvp(function, loss, x, [1.0, -2.0]).tolist() == (expected @ [1.0, -2.0]).tolist()
+            else:
+                assert qd.ad.hessian(function, loss, x).tolist() == expected.tolist()
+            assert x.grad.to_numpy().tolist() == [2 * a * b * b + b, 2 * a * a * b + a]
+
+    return Run(program, given={x: [0.5, 2.0]})

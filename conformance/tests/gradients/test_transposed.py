@@ -17,8 +17,8 @@ import adstack as qd
 
 N = 3
 BOTH = {"needs_grad": True, "needs_dual": True}
-FIRST_LINK, LAST = 11, 12
-"""Which action is the first that links, and which is the last."""
+LAST = 12
+"""Which action is the last: the one that stores what the host has computed with what a kernel returned."""
 Step = tuple[int, int, int, float]
 """What to do, two indices, and a number."""
 STEPS = st.lists(
@@ -180,7 +180,7 @@ def test_second_derivatives(arch: str, of: str) -> None:
     @settings(max_examples=15, deadline=None)
     @given(STEPS)
     def check(steps: list[Step]) -> None:
-        steps = [step for step in steps if step[0] < FIRST_LINK][:4]
+        steps = [step for step in steps if step[0] != LAST][:4]
         world.begin()
         with qd.ad.FwdMode(loss=world.loss, param=world.x, seed=seed):
             with qd.ad.Tape(world.loss):

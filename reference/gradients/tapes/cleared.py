@@ -8,6 +8,7 @@ from ...data.ndarrays import Ndarray
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
+from ...runtime.threads.recording import forward_mode
 from ..modes.companions import companion_memory, companions, field_beside
 
 __all__ = ["Cleared", "clearable", "clearable_arrays"]
@@ -24,8 +25,13 @@ def clearable(specialisation: Specialisation, call: Call) -> list[Buffer]:
 
 
 def clearable_arrays(data: Iterable[object]) -> list[Buffer]:
-    """The memory of gradients of the ndarrays among some data; that of fields starts from zero with the tape."""
-    return [one.grad.buffer for one in data if isinstance(one, Ndarray) and one.grad is not None]
+    """The memory of gradients of the ndarrays among some data, and in forward mode of their tangents.
+
+    Those of fields start from zero with the tape.
+    """
+    firsts = [one.grad for one in data if isinstance(one, Ndarray) and one.grad is not None]
+    seconds = [one.dual for one in firsts if one.dual is not None] if forward_mode() is not None else []
+    return [one.buffer for one in (*firsts, *seconds)]
 
 
 class Cleared:

@@ -159,7 +159,7 @@ class Links:
             raise AdstackRuntimeError(
                 f"a number stored in {label} under a Tape can't be linked to what it depends on: "
                 f"{self.nodes[node].refusal}",
-                do="store it in a field inside of that function, or write float(...) around it if it is a constant",
+                do="let a kernel store it where it comes from, or write float(...) around it if it is a constant",
             )
         return node
 

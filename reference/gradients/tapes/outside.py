@@ -26,9 +26,11 @@ class Outside:
     def _mask(self, grad: Buffer) -> npt.NDArray[np.bool_]:
         return self._masks.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))[1]
 
-    def note(self, grad: Buffer, where: Any) -> None:
-        """The host wrote elements whose gradients stand in `grad`."""
-        self._mask(grad)[where] = True
+    def note(self, gradients: Gradients, written: Iterable[Buffer], where: Any) -> None:
+        """The host wrote elements of some memory, which may have gradients."""
+        for buffer in written:
+            for grad in gradients.of(buffer):
+                self._mask(grad)[where] = True
 
     def note_linked(self, grad: Buffer) -> None:
         """The host wrote elements whose gradients stand in `grad`, and an event of the tape says which."""

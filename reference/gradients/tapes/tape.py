@@ -320,9 +320,7 @@ class Tape(Scoped):
     def host_wrote(self, array: Any, where: Any, entries: Sequence[Any] = ()) -> None:
         """Note which elements of an array, those at `where`, the host wrote."""
         self._end_run()
-        for buffer in self._around.written(array, where, entries):
-            for grad in self._gradients.of(buffer):
-                self._outside.note(grad, where)
+        self._outside.note(self._gradients, self._around.written(array, where, entries), where)
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """The `value` that the host read at a `position` of an array, linked to the element if that has a gradient."""
@@ -349,11 +347,12 @@ class Tape(Scoped):
 
     def host_copied(self, array: Any, source: Any, copy: Callable[[], object]) -> bool:
         """Let `copy` write an array with all elements of another, linked; False if the host does so one by one."""
-        if self.grad_check or self._around.forward is not None:
+        if self.grad_check or not self._around.may_copy(array, source):
             return False
         self._split_host(source)
-        copy()
-        self._link(array, LinkedCopy(grad=array.grad.buffer, source=source.grad.buffer))
+        self._around.copy(array, source, copy)
+        for (_, grad), (_, of_source) in zip(*map(self._around.gradients, (array, source)), strict=True):
+            self._link(array, LinkedCopy(grad=grad, source=of_source))
         return True
 
     def _link(self, array: Any, event: Linking) -> None:
@@ -366,7 +365,7 @@ class Tape(Scoped):
         """What the host wrote until now was before what it does next with an array that has a gradient."""
         self._end_run()
         self._cleared.clear(clearable_arrays([array]))
-        self._gradients.note([(array.buffer, array.grad.buffer)])
+        self._gradients.note(self._around.gradients(array))
         self._note_overwritten([])
 
     def before_others(self, buffer: Block) -> None:
