@@ -2,21 +2,24 @@
 
 Under a Tape or in forward mode what a kernel returns, and what is read of memory that has a gradient, is a float like
 any other that also knows where it came from. Python's arithmetic, the functions of the language and those of numpy that
-are the same keep that. `float()`, `math`, arrays of numpy and formatting give plain numbers, which are constants.
+have derivatives keep that. `float()`, `math`, arrays of numpy and formatting give plain numbers, which are constants;
+other functions of numpy that would lose it are errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from ..errors import AdstackRuntimeError
 from ..ir.opdef import OpDef
-from ..ir.scalar_ops import ABS, ADD, DIV, MAX, MIN, MUL, NEG, POW, SELECT, SQRT, SUB
-from ..ir.ufuncs import UFUNCS
+from ..ir.scalar_ops import ABS, ADD, DIV, MAX, MIN, MUL, NEG, POW, SELECT, SUB
 from ..runtime.threads.recording import in_charge
 from .kinds import Operand
+from .numpy_rules import CONSTANTS, RULES, gives_real
 from .slopes import slopes
 
 __all__ = ["Chain", "Linked", "Links", "copied", "is_linking", "links_in", "looked_at", "read", "tracked", "wrote"]
@@ -129,13 +132,33 @@ class Linked(float):
     def __abs__(self) -> Operand:
         return _apply(ABS, float.__abs__, self)
 
+    @property
+    def real(self) -> Linked:
+        """The number itself."""
+        return self
+
+    def conjugate(self) -> Linked:
+        """The number itself."""
+        return self
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """What numpy computes is a function of the language, or a plain number."""
-        plain = [float(x) if isinstance(x, Linked) else x for x in inputs]
-        row = _UFUNCS.get(ufunc.__name__)
-        if row is None or method != "__call__" or options or not all(_is_number(x) for x in inputs):
-            return getattr(ufunc, method)(*plain, **options)
-        return _apply(row, lambda *args: float(ufunc(*args)), *inputs)
+        """What numpy computes of numbers is linked by its rule; with arrays, which are constants, it is as ever."""
+        numbers = [_of_scalar(x) for x in inputs]
+        if not all(map(_is_number, numbers)):
+            return getattr(ufunc, method)(*map(_plain, inputs), **options)
+        name = ufunc.__name__
+        if method != "__call__" or not _is_usual(**options):
+            called = name if method == "__call__" else f"{name}.{method}"
+            return _constant(called, getattr(ufunc, method), inputs, options)
+        return _of_numpy(name, ufunc, numbers)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """The same for functions of numpy's that are no ufuncs."""
+        if function is np.clip and not any(isinstance(x, np.ndarray) for x in args):
+            return _clipped(*args, **kwargs)
+        if len(args) == 1 and not kwargs and isinstance(args[0], Linked):
+            return _of_numpy(function.__name__, function, args)
+        return _constant(function.__name__, function, args, kwargs)
 
     def __copy__(self) -> Linked:
         return self
@@ -147,25 +170,20 @@ class Linked(float):
         return float, (float(self),)
 
 
-_UFUNCS: Final = {
-    np.add.__name__: ADD,
-    np.subtract.__name__: SUB,
-    np.multiply.__name__: MUL,
-    np.divide.__name__: DIV,
-    "true_divide": DIV,
-    np.float_power.__name__: POW,
-    np.negative.__name__: NEG,
-    np.absolute.__name__: ABS,
-    np.fabs.__name__: ABS,
-    np.maximum.__name__: MAX,
-    np.minimum.__name__: MIN,
-    np.sqrt.__name__: SQRT,
-} | {function.__name__: row for row, function in UFUNCS.items() if isinstance(function, np.ufunc)}
-"""What numpy's functions are in the language, by their names; `np.divide` has been called both of its."""
-
-
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating))
+    return isinstance(value, (int, float, np.integer, np.floating, np.bool_, Fraction))
+
+
+def _plain(value: object) -> Any:
+    """An argument without what its numbers know."""
+    if isinstance(value, (list, tuple)):
+        return [*map(_plain, value)] if isinstance(value, list) else tuple(map(_plain, value))
+    return float(value) if isinstance(value, Linked) else value
+
+
+def _of_scalar(value: Any) -> Any:
+    """An array without axes as the number in it."""
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def _operated(row: OpDef, function: Callable[..., Value], *args: Operand) -> Operand:
@@ -200,6 +218,50 @@ def _linked(value: float, slopes: Iterable[tuple[object, float]]) -> float:
         return value
     chain = live[-1][0].chain
     return Linked.of(value, chain, chain.combined([(a.node, slope) for a, slope in live if a.chain is chain]))
+
+
+# ---- numpy
+
+
+def _is_usual(*, dtype: Any = None, out: Any = None, where: Any = True, **others: object) -> bool:
+    """Whether a ufunc with these options computes what it computes without them: its result, in f64."""
+    ignored = {"casting", "order", "subok"}
+    return (dtype is None or np.dtype(dtype) == np.float64) and out is None and where is True and ignored >= set(others)
+
+
+def _of_numpy(name: str, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """What a function of numpy's, called so, makes of numbers: linked, if its derivatives are known."""
+    rule = RULES.get(name)
+    if rule is None:
+        return _constant(name, function, args, {})
+    operands = [float(x) for x in args]
+    value = float(function(*operands))
+    return _linked(value, zip(args, rule(operands, value), strict=True))
+
+
+def _constant(name: str, function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What a function of numpy's makes of plain numbers; an error where it would lose what its result depends on."""
+    value = function(*map(_plain, args), **{key: _plain(one) for key, one in options.items()})
+    live = links_in([*args, *options.values()])
+    if live and name not in CONSTANTS and gives_real(value):
+        raise AdstackRuntimeError(
+            f"what numpy.{name} makes of a number can't be linked to what that depends on: its result would be a "
+            "constant",
+            do="use a function of the language or operators, or write float(...) around the number if a constant is "
+            "meant",
+        )
+    return value
+
+
+def _clipped(
+    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None, **options: Any
+) -> Any:
+    """`np.clip` of numbers: the larger one of it and the least, and of that and the greatest the smaller one."""
+    if out is not None or not _is_usual(**options):
+        return _constant("clip", np.clip, [a, a_min, a_max], {**options, "out": out})
+    least, greatest = (one if other is None else other for one, other in ((a_min, min), (a_max, max)))
+    raised = a if least is None else np.maximum(a, least)
+    return raised if greatest is None else np.minimum(raised, greatest)
 
 
 def tracked(row: OpDef, function: Callable[..., object]) -> Callable[..., Value]:
@@ -277,10 +339,12 @@ def links_in(value: object) -> list[Value]:
 
 
 def _flat(value: object) -> Iterator[Value]:
-    """The numbers of a vector, matrix or nested list in row-major order; a number alone gives itself."""
-    if isinstance(value, (int, float)):
-        yield value
-        return
+    """The numbers of a vector, matrix, array or nested list in row-major order; a number alone gives itself."""
     entries = getattr(value, "entries", value)
-    for entry in entries if isinstance(entries, (list, tuple)) else ():
-        yield from _flat(entry)
+    if isinstance(entries, np.ndarray):
+        entries = entries.tolist()
+    if isinstance(entries, (list, tuple)):
+        for entry in entries:
+            yield from _flat(entry)
+    elif isinstance(entries, (int, float, np.generic)) or hasattr(entries, "item"):
+        yield entries

@@ -77,9 +77,12 @@ class Columns(FwdMode):
             of_role = [data for data in residents if data.role == role and data.has_data()]
             self._looked_after[role] = {identity(data.buffer) for data in of_role}
         super().begin()
-        dual = self.param.dual.buffer
-        for buffer, seed in zip(self.beside(dual), self._seeds, strict=True):
-            buffer.write(np.reshape(seed, dual.shape))
+        for buffer, seed in zip(self.beside(self.param.dual.buffer), self.directions(), strict=True):
+            buffer.write(seed)
+
+    def directions(self) -> Sequence[Array]:
+        """See `FwdMode.directions`."""
+        return [np.reshape(seed, self.seed.shape) for seed in self._seeds]
 
     def columns(self, data: Any) -> list[Array]:
         """The tangents of a field or ndarray, an array of its shape for each direction."""

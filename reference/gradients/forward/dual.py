@@ -58,7 +58,8 @@ class FwdMode(Scoped):
         loss: the field or ndarray whose dual is wanted, or several.
         param: the field or ndarray along which to differentiate.
         seed: the direction, one number for each number in `param`, flat; it may be left out for a single number. Those
-            of elements of a sparse field that are inactive have no effect.
+            of elements of a sparse field that are inactive have no effect. What the host writes to `param` inside moves
+            along it, too.
         clear_gradients: whether all duals start from zero; those that a FwdMode of another thread used last do so when
             a launch first uses them.
 
@@ -96,6 +97,10 @@ class FwdMode(Scoped):
     def chain(self) -> Tangents:
         """What the numbers of one block belong to."""
         return Tangents()
+
+    def directions(self) -> Sequence[Array]:
+        """Along which the parameter moves: arrays of its shape."""
+        return (self.seed,)
 
     def beside(self, dual: Buffer) -> Sequence[Buffer]:
         """The memory of all tangents, one for each direction, of what has the memory `dual` beside it."""
@@ -221,14 +226,31 @@ class FwdMode(Scoped):
         return Linked.of(value, self.tangents, self.tangents.node(tangents))
 
     def host_linked(self, array: Any, where: Any, entries: Sequence[Any]) -> None:
-        """The host has written linked numbers, the `entries`, to an array: the elements move as the numbers do."""
+        """The host has written linked numbers, the `entries`, to an array: the elements move as the numbers do.
+
+        With plain ones among them it is as in `host_wrote`.
+        """
         if array.dual is None or not array.dual.is_placed:
             return
+        positions = flat_positions(array.dual.buffer, where)
+        plain = np.resize([not self.tangents.has(entry) for entry in entries], len(positions))
         along = zip(*map(self.tangents.tangents, entries), strict=True)
-        for buffer, tangents in zip(self.beside(array.dual.buffer), along, strict=True):
-            positions = flat_positions(buffer, where)
+        plainly = self._of_inputs(array.dual.buffer, positions)
+        for buffer, tangents, seeds in zip(self.beside(array.dual.buffer), along, plainly, strict=True):
             values = np.array([number(t, buffer.dtype, "a dual") for t in tangents], buffer.dtype.numpy)
-            buffer.exchange(positions, np.resize(values, len(positions)))
+            buffer.exchange(positions, np.where(plain, seeds, np.resize(values, len(positions))))
+
+    def _of_inputs(self, dual: Buffer, positions: Any) -> list[Array]:
+        """The tangents, along each direction, of plain numbers at flat positions of what has the memory `dual` beside.
+
+        The parameter's are inputs whenever they are written, as reverse mode has it, and move along the seed; others
+        are constant.
+        """
+        if dual is not self.param.dual.buffer:
+            return [np.zeros(len(positions), dual.dtype.numpy)] * self.tangents.directions
+        sparse = bool(self.param.dual.cells)
+        seeds = [shown(self.param.dual, seed) if sparse else seed for seed in self.directions()]
+        return [seed.reshape(-1)[positions] for seed in seeds]
 
     def _take(self, primal: Buffer, dual: Buffer) -> None:
         """Work with a dual that may be another thread's until now."""
@@ -254,24 +276,27 @@ class FwdMode(Scoped):
                 self.before_others(primal)
 
     def note_others(self) -> None:
-        """Set the duals to zero of what others have changed, but for the parameter's, which moves along the seed."""
+        """Set the duals to zero of what others have changed; the parameter moves along the seed there."""
         before, self._before = self._before, {}
         for key, old in before.items():
             primal, dual = self._duals[key]
             positions = differing(old, primal.read())
-            if len(positions) and dual is not self.param.dual.buffer:
-                for buffer in self.beside(dual):
-                    buffer.exchange(positions, np.zeros(len(positions), dual.dtype.numpy))
+            if len(positions):
+                for buffer, values in zip(self.beside(dual), self._of_inputs(dual, positions), strict=True):
+                    buffer.exchange(positions, values)
                     self._constant(buffer, positions)
 
     def host_wrote(self, array: Any, where: Any) -> None:
         """The host has written to an array: the elements are constant; those of the parameter move along the seed."""
-        dual = None if array is self.param else array.dual
+        dual = array.dual
         if dual is not None and dual.is_placed and dual.has_data():
-            for buffer in self.beside(dual.buffer):
-                contents = np.array(buffer.read())
-                contents[where] = 0
-                buffer.write(contents)
+            positions = flat_positions(dual.buffer, where)
+            tangents = self._of_inputs(dual.buffer, positions)
+            for buffer, values in zip(self.beside(dual.buffer), tangents, strict=True):
+                if where is ...:
+                    buffer.write(values.reshape(buffer.shape))
+                else:
+                    buffer.exchange(positions, values)
 
 
 def _memory(specialisation: Specialisation, arrays: Any, name: str, dual: str) -> tuple[Buffer, Buffer]:

@@ -43,9 +43,13 @@ class Tangents:
         (tangent,) = tangents
         return tangent
 
+    def has(self, value: Any) -> bool:
+        """Whether a number belongs to the block: others are plain."""
+        return isinstance(value, Linked) and value.chain is self
+
     def tangents(self, value: Any) -> Sequence[float]:
         """The tangents of a number; 0 of a constant."""
-        return (value.node if isinstance(value, Linked) and value.chain is self else 0.0,)
+        return (value.node if self.has(value) else 0.0,)
 
     def returned(self, spec: Spec, scalars: Sequence[Any]) -> Any:
         """What a launch returned, as `spec` says, of its scalars and, behind them, the tangents of the real ones."""
@@ -90,5 +94,4 @@ class Lanes(Tangents):
 
     def tangents(self, value: Any) -> Sequence[float]:
         """See `Tangents.tangents`."""
-        linked = isinstance(value, Linked) and value.chain is self
-        return value.node if linked else (0.0,) * self.directions
+        return value.node if self.has(value) else (0.0,) * self.directions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...errors import AdstackRuntimeError
@@ -104,6 +104,32 @@ class Around:
             self.forward.host_wrote(array, where)
         has_dual = array.dual is not None and array.dual.is_placed
         return [array.buffer, *self.forward.beside(array.dual.buffer)] if has_dual else [array.buffer]
+
+    def gradients(self, array: Any) -> list[tuple[Buffer, Buffer]]:
+        """(memory, memory of its gradients) of an array that has one: in forward mode also of its tangents.
+
+        The gradient of a tangent is the gradient, and that of what has tangents is the tangent of the gradient.
+        """
+        if self.forward is None:
+            return [(array.buffer, array.grad.buffer)]
+        seconds = self.forward.beside_gradient(array.grad.dual.buffer)
+        firsts = self.forward.beside_gradient(array.grad.buffer)
+        tangents = self.forward.beside(array.dual.buffer)
+        return [*((array.buffer, second) for second in seconds), *zip(tangents, firsts, strict=True)]
+
+    def may_copy(self, *arrays: Any) -> bool:
+        """Whether arrays that have gradients can be copied to each other at once: in forward mode all have duals."""
+        return self.forward is None or all(one.dual is not None and one.dual.is_placed for one in arrays)
+
+    def copy(self, array: Any, source: Any, copy: Callable[[], object]) -> None:
+        """Let `copy` write an array with all elements of another; in forward mode their tangents come along."""
+        copy()
+        if self.forward is None:
+            return
+        for one in (array, source):
+            self.forward.host_looked(one)
+        for tangents, of_source in zip(*(self.forward.beside(one.dual.buffer) for one in (array, source)), strict=True):
+            tangents.write(of_source.read())
 
     def seed(self, loss: Loss) -> None:
         """The loss's gradient is the same in every direction."""

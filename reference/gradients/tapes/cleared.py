@@ -1,4 +1,4 @@
-"""Gradients of ndarrays that a tape starts from zero, once each, when a recorded launch first uses them."""
+"""Gradients of ndarrays that a tape starts from zero, once each, when something that it records first uses them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from ...data.ndarrays import Ndarray
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
+from ...runtime.threads.recording import forward_mode
 from ..modes.companions import companion_memory, companions, field_beside
 
-__all__ = ["Cleared", "clearable"]
+__all__ = ["Cleared", "clearable", "clearable_arrays"]
 
 
 def clearable(specialisation: Specialisation, call: Call) -> list[Buffer]:
@@ -21,6 +22,16 @@ def clearable(specialisation: Specialisation, call: Call) -> list[Buffer]:
         if place.kind == "ndarray" or isinstance(field_beside(specialisation, name, "grad"), Ndarray)
     ]
     return [buffer for buffer in buffers if buffer.owned]
+
+
+def clearable_arrays(data: Iterable[object]) -> list[Buffer]:
+    """The memory of gradients of the ndarrays among some data, and in forward mode of their tangents.
+
+    Those of fields start from zero with the tape.
+    """
+    firsts = [one.grad for one in data if isinstance(one, Ndarray) and one.grad is not None]
+    seconds = [one.dual for one in firsts if one.dual is not None] if forward_mode() is not None else []
+    return [one.buffer for one in (*firsts, *seconds)]
 
 
 class Cleared:

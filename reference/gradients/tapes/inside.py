@@ -15,6 +15,7 @@ from ...runtime.memory.buffers import Buffer
 from ..events import memory_of
 from ..memory.undo import Log, Overwritten, Touched, differing, whole
 from ..modes.companions import companion_memory, companions
+from .cleared import clearable, clearable_arrays
 from .links import Links
 
 __all__ = ["Constants", "Inside"]
@@ -31,6 +32,7 @@ class Inside:
     Attributes:
         touched: identity -> (label, memory).
         gradients: (memory that was touched, memory of its gradients).
+        clearable: the memory of gradients of the ndarrays among these.
     """
 
     def __init__(self, log: Log | None, links: Links, title: str) -> None:
@@ -39,11 +41,13 @@ class Inside:
         self.why = f"it comes from inside {title}, which has a gradient of its own"
         self.touched: dict[int, tuple[str, Buffer]] = {}
         self.gradients: list[Pair] = []
+        self.clearable: list[Buffer] = []
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch a kernel; what it returns has no gradient."""
         specialisation, call, _ = kernel.prepared(args, kwargs)
         compiled = specialisation.plan.compiled
+        self.clearable += clearable(specialisation, call)
         self.gradients += _gradients(specialisation, call)
         for label, buffer in memory_of(specialisation, call, compiled.read | compiled.written):
             self.touched[id(buffer)] = label, buffer
@@ -53,12 +57,18 @@ class Inside:
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """What was read has no adjoint that could be passed on."""
+        self.host_looked(array)
         beside = array.grad is not None and array.grad.is_placed
         return self.links.refused_number(value, self.why) if beside else value
 
     def host_wrote(self, array: Any, where: object) -> None:
-        """Nothing to note: a function under `grad_replaced` answers itself for the gradients of what it writes."""
+        """No event: a function under `grad_replaced` answers itself for the gradients of what it writes."""
+        self.host_looked(array)
+
+    def host_looked(self, array: Any) -> None:
+        """The function uses an array, and so may its gradient."""
         self.gradients += _gradient(array)
+        self.clearable += clearable_arrays([array])
 
 
 class Constants:

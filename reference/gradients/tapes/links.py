@@ -22,7 +22,7 @@ from ...data.hostvalues import number
 from ...errors import AdstackRuntimeError
 from ...ir.types import DType
 from ...launch.results import mapped
-from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.buffers import Array, Buffer
 from ...values.linked import Linked
 from ..events import HostWrites, Launch
 from ..seeds import real_scalars
@@ -159,7 +159,7 @@ class Links:
             raise AdstackRuntimeError(
                 f"a number stored in {label} under a Tape can't be linked to what it depends on: "
                 f"{self.nodes[node].refusal}",
-                do="store it in a field inside of that function, or write float(...) around it if it is a constant",
+                do="let a kernel store it where it comes from, or write float(...) around it if it is a constant",
             )
         return node
 
@@ -230,7 +230,7 @@ class LinkedWrites(Linking):
     Attributes:
         links: of the tape.
         positions: where, flat.
-        nodes: of the numbers, again and again in this order; None for constants.
+        nodes: of the numbers, again and again in this order; None for plain ones, which are inputs.
     """
 
     links: Links
@@ -245,9 +245,18 @@ class LinkedWrites(Linking):
     def reverse(self) -> None:
         """What was overwritten has no adjoint any more: it goes to what was written."""
         taken = self.grad.exchange(self.positions, np.zeros(len(self.positions), self.grad.dtype.numpy))
+        self._keep_inputs(taken)
         for node, adjoints in zip(self.nodes, taken.reshape(-1, len(self.nodes)).T.tolist(), strict=True):
             if node is not None:
                 self.links.give(node, math.fsum(adjoints) if np.isfinite(adjoints).all() else sum(adjoints))
+
+    def _keep_inputs(self, taken: Array) -> None:
+        """Of what was taken, keep that of the plain numbers: the gradients of inputs are added up in the end."""
+        plain = np.resize([node is None for node in self.nodes], len(taken))
+        if plain.any():
+            kept = np.zeros(self.grad.shape, self.grad.dtype.numpy)
+            kept.reshape(-1)[self.positions] = np.where(plain, taken, 0)
+            self.taken.append((self.grad, kept))
 
 
 @dataclass(kw_only=True)

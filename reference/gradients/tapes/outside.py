@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,33 +20,43 @@ class Outside:
 
     def __init__(self) -> None:
         self._masks: dict[int, tuple[Buffer, npt.NDArray[np.bool_]]] = {}
+        self._complete: set[int] = set()
+        """Identities of the memory of gradients all of whose writes were noted."""
 
     def _mask(self, grad: Buffer) -> npt.NDArray[np.bool_]:
         return self._masks.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))[1]
 
-    def note(self, grad: Buffer, where: Any) -> None:
-        """The host wrote elements whose gradients stand in `grad`."""
-        self._mask(grad)[where] = True
+    def note(self, gradients: Gradients, written: Iterable[Buffer], where: Any) -> None:
+        """The host wrote elements of some memory, which may have gradients."""
+        for buffer in written:
+            for grad in gradients.of(buffer):
+                self._mask(grad)[where] = True
+
+    def note_linked(self, grad: Buffer) -> None:
+        """The host wrote elements whose gradients stand in `grad`, and an event of the tape says which."""
+        self._complete.add(id(grad))
+
+    def forget(self) -> None:
+        """What comes next are changes since a later moment: of these nothing was noted."""
+        self._complete.clear()
 
     def note_zeroed(self, gradients: Gradients, tangents: Buffer, positions: Any) -> None:
         """Tangents at flat positions are zero, as another thread wrote what they are beside: these are constant."""
         for grad in gradients.of(tangents):
             self._mask(grad).reshape(-1)[positions] = True
 
-    def taken(
-        self, changes: Iterable[Change], gradients: Gradients, complete: set[int]
-    ) -> tuple[list[Overwritten], Collection[int]]:
-        """The elements, which are noted no more, and the identities of the memory of the gradients that were noted.
+    def taken(self, changes: Iterable[Change], gradients: Gradients) -> list[Overwritten]:
+        """The elements, which are noted no more.
 
         Args:
             changes: of memory: what numpy, torch or other threads wrote is among the elements, as far as it changed.
             gradients: which memory has which.
-            complete: identities of the memory of gradients whose writes were all noted.
         """
         noted = set(self._masks)
         for change in changes:
             for grad in gradients.of(change.buffer):
-                if id(grad) not in complete:
+                if id(grad) not in self._complete:
                     self._mask(grad)[...] |= change.mask()
         masks, self._masks = self._masks, {}
-        return [Overwritten(grad, mask, given=True) for grad, mask in masks.values()], noted
+        self._complete |= noted
+        return [Overwritten(grad, mask, given=True) for grad, mask in masks.values()]

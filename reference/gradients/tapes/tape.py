@@ -24,7 +24,7 @@ from ..memory.positions import flat_positions
 from ..memory.undo import Change, Log, Rewound, Touched, lent, whole
 from .around import Around
 from .check import check_gradients
-from .cleared import Cleared, clearable
+from .cleared import Cleared, clearable, clearable_arrays
 from .ended import Ended
 from .follow import Follow
 from .gradients import Gradients
@@ -58,7 +58,7 @@ class Tape(Scoped):
 
     Args:
         loss: a field of rank 0, an ndarray or a torch tensor of one element, with a gradient.
-        clear_gradients: whether gradients of fields, and of the ndarrays that recorded launches get, start from zero;
+        clear_gradients: whether gradients of fields, and of the ndarrays that what is recorded uses, start from zero;
             those that a tape of another thread used last do so when a recorded launch first uses them.
         validation: whether a launch that overwrites an element that it has read is an error.
         grad_check: fields whose gradients are compared with finite differences.
@@ -93,7 +93,6 @@ class Tape(Scoped):
         self._cleared = Cleared(self.clear_gradients)
         self._gradients = Gradients(clears=self.clear_gradients)
         self._outside = Outside()
-        self._told: set[int] = set()
         self._links = Links()
         self._kept: list[tuple[Any, ...]] = []
         self._torn = ""
@@ -288,6 +287,7 @@ class Tape(Scoped):
         """Run a function that has a gradient of its own, that of `primal`, and record the call; what it returns."""
         inside = Inside(self._log if self.grad_check else None, self._links, function.__name__)
         result = self._run_inside(inside, "has a gradient of its own", function, args, kwargs)
+        self._cleared.clear([*inside.clearable, *clearable_arrays([*args, *kwargs.values()])])
         event = CustomCall(primal, function, args, kwargs, changes=self._log.mark())
         self._log.watch(Touched(label, buffer, whole(buffer)) for label, buffer in inside.touched.values())
         self._calls.append((primal, args))
@@ -320,9 +320,7 @@ class Tape(Scoped):
     def host_wrote(self, array: Any, where: Any, entries: Sequence[Any] = ()) -> None:
         """Note which elements of an array, those at `where`, the host wrote."""
         self._end_run()
-        for buffer in self._around.written(array, where, entries):
-            for grad in self._gradients.of(buffer):
-                self._outside.note(grad, where)
+        self._outside.note(self._gradients, self._around.written(array, where, entries), where)
 
     def host_read(self, array: Any, position: tuple[int, ...], value: float) -> Any:
         """The `value` that the host read at a `position` of an array, linked to the element if that has a gradient."""
@@ -349,24 +347,26 @@ class Tape(Scoped):
 
     def host_copied(self, array: Any, source: Any, copy: Callable[[], object]) -> bool:
         """Let `copy` write an array with all elements of another, linked; False if the host does so one by one."""
-        if self.grad_check or self._around.forward is not None:
+        if self.grad_check or not self._around.may_copy(array, source):
             return False
         self._split_host(source)
-        copy()
-        self._link(array, LinkedCopy(grad=array.grad.buffer, source=source.grad.buffer))
+        self._around.copy(array, source, copy)
+        for (_, grad), (_, of_source) in zip(*map(self._around.gradients, (array, source)), strict=True):
+            self._link(array, LinkedCopy(grad=grad, source=of_source))
         return True
 
     def _link(self, array: Any, event: Linking) -> None:
         """Note that the host has written linked numbers to an array."""
         self._split_host(array)
-        self._told.add(id(event.grad))
+        self._outside.note_linked(event.grad)
         self._append(event)
         self._log.watch(lent([Touched(array.label, array.buffer, ())]))
 
     def _split_host(self, array: Any) -> None:
         """What the host wrote until now was before what it does next with an array that has a gradient."""
         self._end_run()
-        self._gradients.note([(array.buffer, array.grad.buffer)])
+        self._cleared.clear(clearable_arrays([array]))
+        self._gradients.note(self._around.gradients(array))
         self._note_overwritten([])
 
     def before_others(self, buffer: Block) -> None:
@@ -383,11 +383,10 @@ class Tape(Scoped):
     def _note_host(self) -> None:
         """Make an event of what the host did since the last one."""
         self._note_overwritten(self._log.mark())
-        self._told.clear()
+        self._outside.forget()
 
     def _note_overwritten(self, changes: list[Change]) -> None:
-        overwritten, noted = self._outside.taken(changes, self._gradients, self._told)
-        self._told.update(noted)
+        overwritten = self._outside.taken(changes, self._gradients)
         if changes or overwritten:
             self._append(HostWrites(overwritten, changes=changes))
 
