@@ -8,6 +8,7 @@ from types import FrameType, FunctionType
 from typing import Any, overload
 
 from ..errors import AdstackSyntaxError
+from ..values.written import keep
 from .kernel import Kernel
 
 __all__ = ["kernel"]
@@ -43,4 +44,5 @@ def _made(function: Callable[..., object], around: Mapping[str, object], graph: 
         raise AdstackSyntaxError(
             f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
         )
+    keep(function, "kernel")
     return Kernel(function, around, graph)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import partial
-from typing import Final, overload
+from typing import ClassVar, Final, overload
 
 from ..absent import with_absent
 from ..errors import AdstackSyntaxError, AdstackValueError
 from ..runtime.memory.copying import ByName
 from .kinds import KernelObject, PythonFunction
 from .protocol import current_emitter
+from .written import keep
 
 __all__ = ["BoundFunc", "Func", "PyFunc", "RealFunc", "func", "pyfunc", "real_func"]
 
@@ -20,7 +21,11 @@ __all__ = ["BoundFunc", "Func", "PyFunc", "RealFunc", "func", "pyfunc", "real_fu
 class Func(ByName):
     """A function of the kernel language; kernels and other funcs call it, and its body is inlined there."""
 
+    decorator: ClassVar[str] = "func"
+    """What a program calls its decorator."""
+
     def __init__(self, function: PythonFunction) -> None:
+        keep(function, self.decorator)
         self.function = function
         functools.update_wrapper(self, function)
 
@@ -68,6 +73,8 @@ class BoundFunc:
 class PyFunc(Func):
     """A func that the host can call as well: there it is the plain Python function."""
 
+    decorator = "pyfunc"
+
     def __get__(self, owner: object, owner_type: object = None) -> KernelObject:
         return self if owner is None else BoundPyFunc(self, owner)
 
@@ -87,7 +94,8 @@ class BoundPyFunc(BoundFunc):
 def func(function: PythonFunction) -> Func:
     """Decorator: make a Python function callable from kernels, inlined where it is called.
 
-    AdstackSyntaxError if it stands above `@staticmethod` or `@classmethod`; called on the host, a func raises that too.
+    AdstackSyntaxError if it stands above a decorator that wraps the function, such as `@staticmethod`; called on the
+    host, a func raises that too.
     """
     if isinstance(function, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
@@ -114,6 +122,8 @@ class RealFunc(Func):
     Attributes:
         max_depth: how many of its calls may be under way inside of each other.
     """
+
+    decorator = "real_func"
 
     def __init__(self, function: PythonFunction, max_depth: int = MOST) -> None:
         super().__init__(function)
