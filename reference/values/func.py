@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType, MethodType
 from typing import ClassVar, Final, overload
 
 from ..absent import with_absent
@@ -91,25 +92,33 @@ class BoundPyFunc(BoundFunc):
         return super().__call__(*args, **kwargs)
 
 
+def _function(function: PythonFunction, decorator: str) -> PythonFunction:
+    """The function under a decorator; AdstackSyntaxError if it is none."""
+    if isinstance(function, (staticmethod, classmethod)):
+        raise AdstackSyntaxError(f"@{decorator} goes below @staticmethod", do=f"write @staticmethod above @{decorator}")
+    if not isinstance(function, (FunctionType, MethodType)):
+        raise AdstackSyntaxError(
+            f"@{decorator} decorates a function, got {function!r}",
+            do="define one with def, and call other objects in it",
+        )
+    return function
+
+
 def func(function: PythonFunction) -> Func:
     """Decorator: make a Python function callable from kernels, inlined where it is called.
 
     AdstackSyntaxError if it stands above a decorator that wraps the function, such as `@staticmethod`; called on the
     host, a func raises that too.
     """
-    if isinstance(function, (staticmethod, classmethod)):
-        raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
-    return Func(function)
+    return Func(_function(function, "func"))
 
 
 def pyfunc(function: PythonFunction) -> PyFunc:
     """Decorator: make a Python function callable from kernels, where it is inlined, and from the host, where it runs.
 
-    On the host its arithmetic is Python's.
+    On the host its arithmetic is Python's. AdstackSyntaxError for the same as `func`.
     """
-    if isinstance(function, (staticmethod, classmethod)):
-        raise AdstackSyntaxError("@pyfunc goes below @staticmethod", do="write @staticmethod above @pyfunc")
-    return PyFunc(function)
+    return PyFunc(_function(function, "pyfunc"))
 
 
 MOST: Final = 64
@@ -149,8 +158,7 @@ def real_func(
 
 
 def _real(function: PythonFunction, max_depth: int) -> RealFunc:
-    if isinstance(function, (staticmethod, classmethod)):
-        raise AdstackSyntaxError("@real_func goes below @staticmethod", do="write @staticmethod above @real_func")
+    _function(function, "real_func")
     if not isinstance(max_depth, int) or not 1 <= max_depth <= 2**16:
         raise AdstackValueError("max_depth must be from 1 to 65536", note=f"got {max_depth!r}")
     return RealFunc(function, max_depth)

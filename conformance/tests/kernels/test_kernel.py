@@ -399,3 +399,9 @@ def test_arguments_by_name_are_those_by_position_before_and_after_machine_code_s
     ):
         with pytest.raises(qd.AdstackCallError, match=message):
             add(*args, **kwargs)
+
+
+def test_an_unknown_option_of_the_decorator_is_refused() -> None:
+    decorator: Any = qd.kernel
+    with pytest.raises(qd.AdstackRuntimeTypeError, match=r"(?s)@kernel has no option 'foo'.*it has graph and"):
+        decorator(foo=1)
