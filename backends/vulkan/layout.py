@@ -16,16 +16,16 @@ import math
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
-from adstack.errors import AdstackMemoryError
+from adstack.errors import AdstackError, AdstackMemoryError
 from adstack.ir.types import Array, DType
 from adstack.runtime.threads.interrupts import uninterrupted
 
 from .device import Device
-from .driver.api import Handle, check, ffi, lib
+from .driver.api import Handle, check, ffi, lib, number
 
 __all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped"]
 
@@ -39,6 +39,8 @@ _MOST_BYTES = 2**62
 _USAGE, _ADDRESSED = 1 | 2 | 0x20, 0x20000
 """Copied from and to, storage."""
 
+_NOWHERE: Final = (0, 2**64 - 1)
+"""What stands in the place of an address where there is none: NULL, and MAP_FAILED of mmap()."""
 _TWO: Handle = ctypes.c_uint64 * 2
 _ABOVE = 1 << 32
 """Where memory is bound, shaders look at the lower half of an address, and others take 0 for no memory."""
@@ -232,9 +234,14 @@ class Memory:
         if memory is None:
             vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
             raise self._full(size)
-        check(vk["vkBindBufferMemory"](handle, buffer[0], memory, 0), "bind memory")
+        try:
+            check(vk["vkBindBufferMemory"](handle, buffer[0], memory, 0), "bind memory")
+            host = None if kind == "device" else self._map(memory, size)
+        except AdstackError:
+            vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
+            vk["vkFreeMemory"](handle, memory, ffi().NULL)
+            raise
         self.taken += size
-        host = None if kind == "device" else self._map(memory, size)
         return Block(buffer[0], memory, size, self._address(buffer[0]), host, [(0, size)], cached=bool(flags & _CACHED))
 
     def _address(self, buffer: Handle) -> int:
@@ -244,21 +251,27 @@ class Memory:
         return int(self.device.vk["vkGetBufferDeviceAddress"](self.device.handle, about))
 
     def _map(self, memory: Handle, size: int) -> Handle:
+        """The bytes of memory as the host addresses them; AdstackMemoryError where it has no addresses left."""
         where = ffi().new("void **")
         check(self.device.vk["vkMapMemory"](self.device.handle, memory, 0, 0xFFFFFFFFFFFFFFFF, 0, where), "map memory")
+        if number(where[0]) in _NOWHERE:  # a driver may hand on what mmap() gave it, and report success
+            raise AdstackMemoryError(
+                f"{size} bytes on {self.device.physical.name} can't be mapped to addresses of this process",
+                do="use a smaller shape or a narrower type, or raise the limits of the process (ulimit -v)",
+            )
         return ffi().buffer(where[0], size)
 
     def _allocated(self, needs: Handle, kind: _Kind) -> tuple[Handle | None, int]:
         """Memory of the best type there is, and that type's flags; None if there is not enough of any."""
         addressed = 2 if self.device.physical.addresses else 0
         about = ffi().new("VkMemoryAllocateFlagsInfo *", {"sType": 1000060000, "flags": addressed})
-        for number in self._fitting(needs.memoryTypeBits, kind):
-            flags, heap = self._types[number]
+        for index in self._fitting(needs.memoryTypeBits, kind):
+            flags, heap = self._types[index]
             if needs.size > self._heaps[heap][0]:
                 continue
             info = ffi().new(
                 "VkMemoryAllocateInfo *",
-                {"sType": 5, "pNext": about, "allocationSize": needs.size, "memoryTypeIndex": number},
+                {"sType": 5, "pNext": about, "allocationSize": needs.size, "memoryTypeIndex": index},
             )
             memory = ffi().new("VkDeviceMemory *")
             if self.device.vk["vkAllocateMemory"](self.device.handle, info, ffi().NULL, memory) >= 0:

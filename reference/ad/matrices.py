@@ -9,8 +9,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..errors import AdstackRuntimeTypeError
 from ..gradients.forward.columns import Columns
-from ..gradients.forward.dual import FwdMode
+from ..gradients.forward.dual import FwdMode, check_moving
 from ..gradients.forward.lane_memory import LaneMemory
 from ..gradients.tapes.tape import Tape
 from ..ir.types import Array
@@ -40,9 +41,11 @@ def hvp(function: Callable[[], object], loss: Data, param: Data, direction: Any)
         A new array of the shape of `param.to_numpy()`. `param.grad` holds the gradient.
 
     Raises:
+        AdstackRuntimeTypeError: what is to be a function is none, or the loss or the parameter has no dual.
         AdstackRuntimeError: what the function launches has a gradient and no dual, or the host computes with what
             depends on the parameter: see grad.second of the specification.
     """
+    _check("hvp", function, loss, param)
     with _unchanged(param):
         return _hvp(function, loss, param, direction)
 
@@ -61,6 +64,7 @@ def hessian(function: Callable[[], object], loss: Data, param: Data) -> Array:
     Returns:
         A new array; its shape is that of `param.to_numpy()` twice.
     """
+    _check("hessian", function, loss, param)
 
     def several(mode: Columns) -> list[Array]:
         with mode, Tape(loss):
@@ -85,9 +89,12 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
         output: a field or ndarray with a dual; it may be `param` itself.
         param: a field or ndarray with a dual; it holds what it held before, afterwards.
 
+    Errors: as for `hvp`.
+
     Returns:
         A new array; its shape is that of `output.to_numpy()`, then that of `param.to_numpy()`.
     """
+    _check("jacobian", function, output, param)
 
     def several(mode: Columns) -> list[Array]:
         with mode:
@@ -103,6 +110,17 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
     columns = _columns(output, param, several, column)
     shape: tuple[int, ...] = output.shape + output.element_shape + param.shape + param.element_shape
     return np.stack(columns, axis=-1).reshape(shape)
+
+
+def _check(what: str, function: object, *data: Data) -> None:
+    """Raise AdstackRuntimeTypeError for what is no function, or for data without duals."""
+    if not callable(function):
+        raise AdstackRuntimeTypeError(
+            f"{what} takes a function to call without arguments, got {function!r}",
+            do="pass one that launches what computes the result from the parameter: lambda: compute(3)",
+        )
+    for one in data:
+        check_moving(one)
 
 
 def _columns(

@@ -24,6 +24,7 @@ from ..runtime import state
 from ..runtime.memory.buffers import Buffer
 from ..runtime.protocol.abilities import Sharing, sharing
 from ..runtime.protocol.shortcuts import DeviceArgument
+from ..values.protocol import own
 from . import dlpack
 
 __all__ = ["INTERFACE", "alike", "described", "is_torch", "may_be_on_device", "taken"]
@@ -129,10 +130,10 @@ def _about(name: str, value: Any) -> dict[str, Any] | None:
     """
     if is_torch(value) and not getattr(value, "is_cuda", False):
         return None
-    detached = value.detach() if getattr(value, "requires_grad", False) else value
+    detached = value.detach() if own(value, "requires_grad", False) else value
     interface: dict[str, Any] | None = None
     if may_be_on_device(detached):  # jax's arrays have it in a device's memory alone
-        interface = getattr(detached, INTERFACE, None)
+        interface = own(detached, INTERFACE)
     if interface is None:
         kind = dlpack.kind_of(value)
         if kind is None or kind in dlpack.HOST:

@@ -70,6 +70,10 @@ class Field(Uncopied, HostArray):
         self.follows = False
         self._buffer: Buffer | None = None
         self._dropped = False
+        if not isinstance(name, str):
+            raise AdstackRuntimeTypeError(
+                f"the name of a field is a string, got {name!r}", do="leave it out, or quote it"
+            )
         stem = re.sub(r"\W", "_", name) or "field"
         self.unique: str = f"{of.unique}.{role}" if of else f"{stem}_{next(_numbers)}"
         state.current().adopt(self)
@@ -348,6 +352,8 @@ def _type_for(dtype: Any) -> str:
     """What to write for what is no scalar type: that of numpy's type, if it is one."""
     if isinstance(dtype, (tuple, int)):
         return "the type comes first: qd.field(qd.f32, shape=...)"
+    if not isinstance(dtype, (type, str, np.dtype)):
+        return "use one such as qd.f32"
     try:
         return f"write qd.{from_numpy(np.dtype(dtype))}"
     except (TypeError, KeyError):
@@ -384,6 +390,6 @@ def offsets(offset: object, rank: int) -> tuple[int, ...]:
     if offset is None:
         return (0,) * rank
     entries = tuple(offset) if isinstance(offset, (tuple, list)) else (offset,)
-    if len(entries) != rank or not all(hasattr(o, "__index__") for o in entries):
+    if len(entries) != rank or not all(hasattr(type(o), "__index__") for o in entries):
         raise AdstackArgumentError(f"the offset {offset!r} must have one integer for each of {rank} axes")
     return tuple(int(o) for o in entries)

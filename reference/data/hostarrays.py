@@ -12,7 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.boxes import box_at
-from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError, AdstackTypeError
+from ..errors import (
+    AdstackArgumentError,
+    AdstackMemoryError,
+    AdstackRuntimeError,
+    AdstackRuntimeTypeError,
+    AdstackTypeError,
+)
 from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.threads.capturing import CAPTURING
@@ -243,12 +249,12 @@ class HostArray(ABC):
 
         Raises:
             AdstackArgumentError: if the memory can't be shared, as it is a device's or of another type.
+            AdstackMemoryError: if the host has no memory for a copy.
         """
         if self._array is None:
             self._reach()
         if copy:
-            with self.buffer.locked(), np.errstate(all="ignore"):
-                return np.array(self.contents(), dtype)
+            return self._array_of_its_own(dtype)
         self._check_shared()
         contents = self.contents()
         if contents is not self._array or (dtype is not None and np.dtype(dtype) != contents.dtype):
@@ -258,6 +264,18 @@ class HostArray(ABC):
             )
         self.buffer.share()
         return contents
+
+    def _array_of_its_own(self, dtype: npt.DTypeLike | None) -> Array:
+        try:
+            with self.buffer.locked(), np.errstate(all="ignore"):
+                return np.array(self.contents(), dtype)
+        except AdstackMemoryError:
+            raise
+        except MemoryError as error:
+            raise AdstackMemoryError(
+                f"the host has no memory for a copy of {self.label}: {error}",
+                do="free memory, or look at single elements, or copy parts to a smaller field in a kernel",
+            ) from error
 
     def from_numpy(self, array: object) -> None:
         """Replace all elements by those of a numpy array of any layout, or of nested lists.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from ..errors import (
 )
 from ..ir.types import FLOATS, DType, cast_number
 from ..runtime.memory.buffers import Array
-from ..values.elements import Elements
+from ..values.elements import Elements, is_array
+from ..values.protocol import own
 
 __all__ = [
     "Domain",
@@ -168,10 +169,10 @@ def number(value: Any, dtype: DType, where: str) -> Any:
     return int(value)
 
 
-def _plain(value: object, where: str) -> Any:
+def _plain(value: Any, where: str) -> Any:
     """The Python number in a numpy scalar, a 0-d array or a one-element tensor."""
-    if isinstance(value, (np.generic, np.ndarray)) or hasattr(value, "item"):
-        number = value.item() if getattr(value, "shape", None) == () else value
+    if isinstance(value, (np.generic, np.ndarray)) or hasattr(type(value), "item"):
+        number = value.item() if own(value, "shape") == () else value
         if isinstance(number, (bool, int, float)):
             return number
     raise AdstackRuntimeTypeError(f"{where} takes a number, got {type(value).__name__}: {value!r}")
@@ -184,15 +185,27 @@ def element(array: Domain, value: Any) -> Array:
     """
     if isinstance(value, (bool, int, float)):
         return np.full(array.element_shape, scalar(array, value), array.dtype.numpy)
-    entries = value.entries if isinstance(value, Elements) else np.asarray(value).reshape(-1).tolist()
-    shape = value.shape if isinstance(value, Elements) else np.shape(value)
-    if tuple(shape) != array.element_shape:
+    entries, shape = _entries(value)
+    if shape != array.element_shape:
         raise AdstackArgumentError(
-            f"an element of {array.label} has shape {array.element_shape}, got a value of shape {tuple(shape)}"
+            f"an element of {array.label} has shape {array.element_shape}, got a value of shape {shape}"
         )
     contents = np.empty(len(entries), array.dtype.numpy)
     contents[:] = [scalar(array, e) for e in entries]
     return contents.reshape(array.element_shape)
+
+
+def _entries(value: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """The scalars of a vector, matrix, list or array, row by row, and its shape; one of shape () of anything else."""
+    if isinstance(value, Elements):
+        return value.entries, tuple(value.shape)
+    if not (isinstance(value, (list, tuple)) or is_array(value)):
+        return [value], ()
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise AdstackArgumentError(f"the rows of an element must be equally long, got {value!r}") from error
+    return array.reshape(-1).tolist(), array.shape
 
 
 def bulk(array: Domain, values: Array) -> Array:
@@ -239,7 +252,8 @@ def extents(what: str, shape: object, *, least: int) -> tuple[int, ...]:
         AdstackArgumentError: if an axis is too short, or there are too many axes.
         AdstackMemoryError: if no memory holds so many elements.
     """
-    axes = tuple(shape) if isinstance(shape, (tuple, list, Elements, np.ndarray)) else (shape,)
+    several = isinstance(shape, (tuple, list, Elements)) or (isinstance(shape, np.ndarray) and shape.ndim > 0)
+    axes: tuple[Any, ...] = tuple(cast(Any, shape)) if several else (shape,)
     try:
         lengths = tuple(operator.index(n) for n in axes)
     except TypeError:

@@ -12,6 +12,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import i32
 from ..runtime import state
+from ..values.protocol import own
 from . import activation
 from .fields import Field, ScalarField, offsets
 from .giving_back import give_back
@@ -287,7 +288,7 @@ def _fields_of(thing: object) -> list[Field]:
     """The fields in a field, a struct field, or a list of such."""
     if isinstance(thing, Field):
         return [thing]
-    members = thing if isinstance(thing, (list, tuple)) else getattr(thing, "member_fields", None)
+    members = thing if isinstance(thing, (list, tuple)) else own(thing, "member_fields")
     if members is None:
         raise AdstackRuntimeTypeError(
             f"place() takes fields, got {type(thing).__name__}",

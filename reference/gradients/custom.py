@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from ..errors import AdstackRuntimeTypeError
@@ -45,14 +46,14 @@ def grad_for(primal: object) -> Callable[[F], F]:
 
     It takes the arguments of `primal`. AdstackRuntimeTypeError if `primal` is not under `grad_replaced`.
     """
-    if not hasattr(primal, "grad") or not hasattr(primal, "__wrapped__"):
+    if not isinstance(primal, FunctionType) or not {"grad", "__wrapped__"} <= vars(primal).keys():
         raise AdstackRuntimeTypeError(
             f"grad_for takes a function under @grad_replaced, got {primal!r}",
-            do="decorate it with @qd.ad.grad_replaced",
+            do="decorate it with @qd.ad.grad_replaced; of a kernel, a Python function that calls it",
         )
 
     def decorate(function: F) -> F:
-        primal.grad = function
+        primal.grad = function  # type: ignore[attr-defined]
         return function
 
     return decorate

@@ -109,8 +109,11 @@ class Launch:
         return slots_of(self.memory)
 
     def write(self, text: str) -> None:
-        """Write text to the program's standard output."""
-        (self.options.stdout or sys.stdout.write)(text)
+        """Write text to the program's standard output, if it has one."""
+        if self.options.stdout is not None:
+            self.options.stdout(text)
+        elif sys.stdout is not None:  # as print() does where the program was started without one
+            sys.stdout.write(text)
 
     def note_use(self, stack: Stack) -> None:
         """Remember how deep a stack has got."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 from typing import Any, overload
 
-from ..errors import AdstackSyntaxError
+from ..errors import AdstackRuntimeTypeError, AdstackSyntaxError
+from ..values.written import keep
 from .kernel import Kernel
 
 __all__ = ["kernel"]
@@ -17,14 +18,21 @@ __all__ = ["kernel"]
 def kernel(function: Callable[..., object]) -> Kernel: ...
 @overload
 def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., object]], Kernel]: ...
-def kernel(function: Callable[..., object] | None = None, *, graph: bool = False, fastcache: bool = False) -> Any:
+def kernel(
+    function: Callable[..., object] | None = None, *, graph: bool = False, fastcache: bool = False, **unknown: object
+) -> Any:
     """Decorator: compile a Python function of the kernel language and launch it when it is called.
 
     Args:
         function: what to compile.
         graph: launch the tasks of the kernel as one, where the device can; it does not change results.
         fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
+        unknown: nothing else: AdstackRuntimeTypeError for any other option.
+
+    AdstackSyntaxError for what is no function, or is a wrapper that another decorator made.
     """
+    if unknown:
+        raise AdstackRuntimeTypeError(f"@kernel has no option {next(iter(unknown))!r}", do="it has graph and fastcache")
     if function is None:
         return lambda decorated: _made(decorated, _names_of(inspect.currentframe()), graph)
     return _made(function, _names_of(inspect.currentframe()))
@@ -43,4 +51,5 @@ def _made(function: Callable[..., object], around: Mapping[str, object], graph: 
         raise AdstackSyntaxError(
             f"@kernel decorates a function, got {function!r}", do="define one with def, and call other objects in it"
         )
+    keep(function, "kernel")
     return Kernel(function, around, graph)

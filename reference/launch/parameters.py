@@ -11,7 +11,7 @@ from functools import partial
 from types import CellType
 from typing import Any
 
-from ..errors import AdstackSyntaxError
+from ..errors import AdstackError, AdstackSyntaxError
 from ..ir.location import Loc
 from ..ir.types import DType
 from ..values.annotations import NdarrayType, Tensor
@@ -83,13 +83,7 @@ class Signature:
 
     def _evaluated(self, annotation: object) -> object:
         names = {**self.function.__globals__, **self._around, **_closure(self.function)}
-        try:
-            return evaluated(annotation, names)
-        except (NameError, AttributeError, SyntaxError, TypeError) as error:
-            raise self._error(
-                f"the annotation {annotation!r} of kernel {self.name} can't be evaluated: {error}",
-                "define the names it uses at module level, or drop `from __future__ import annotations`",
-            ) from None
+        return _evaluated(annotation, names, f"kernel {self.name}", self.loc)
 
     def _parameter(self, name: str, annotation: object) -> Parameter:
         taken = parameter(name, annotation)
@@ -125,6 +119,21 @@ def evaluated(annotation: object, names: dict[str, object]) -> object:
     return annotation
 
 
+def _evaluated(annotation: object, names: dict[str, object], what: str, loc: Loc | None = None) -> object:
+    """An annotation of `what` as an object; AdstackSyntaxError if evaluating it fails."""
+    message = f"the annotation {annotation!r} of {what} can't be evaluated"
+    try:
+        return evaluated(annotation, names)
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        do = "define the names it uses at module level, or drop `from __future__ import annotations`"
+        raise AdstackSyntaxError(f"{message}: {error}", loc=loc, do=do) from None
+    except (AdstackError, MemoryError):
+        raise
+    except Exception as error:  # it is the program's expression, and may fail with anything
+        told = f"{message}: {type(error).__name__}: {error}"
+        raise AdstackSyntaxError(told, loc=loc, do="write a type, or an expression that gives one") from error
+
+
 def _closure(function: Callable[..., object]) -> dict[str, object]:
     """The variables of enclosing functions that have a value by now."""
     pairs = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -155,13 +164,7 @@ def _members(cls: type[Any]) -> dict[str, object]:
 
 
 def _member(cls: type[object], member: dataclasses.Field[object]) -> object:
-    try:
-        return evaluated(member.type, vars(sys.modules[cls.__module__]))
-    except (NameError, AttributeError, SyntaxError, TypeError) as error:
-        raise AdstackSyntaxError(
-            f"the annotation {member.type!r} of {cls.__name__}.{member.name} can't be evaluated: {error}",
-            do="define the names it uses at module level, or drop `from __future__ import annotations`",
-        ) from None
+    return _evaluated(member.type, vars(sys.modules[cls.__module__]), f"{cls.__name__}.{member.name}")
 
 
 def _ndarray(name: str, annotation: NdarrayType) -> Parameter:

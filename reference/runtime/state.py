@@ -12,13 +12,15 @@ from typing import Final, Protocol
 from ..errors import AdstackError, AdstackRuntimeError
 from .adstacks import budget
 from .memory.ledger import limit_kept
+from .memory.observers import OBSERVERS
 from .memory.staging import Staging
 from .protocol.abilities import exclusively, reclaiming
 from .protocol.backend import Backend
 from .protocol.options import Options, parse
 from .protocol.registry import candidates, default_arch, open_arch
-from .threads.capturing import check
+from .threads.capturing import CAPTURING, check
 from .threads.guards import invalidate
+from .threads.recording import RECORDERS
 from .threads.runtime_lock import RUNTIME_LOCK
 
 __all__ = ["ENDED", "Resident", "Runtime", "active", "check_unended", "current", "start", "stop"]
@@ -87,6 +89,8 @@ class Runtime:
             finished = True
         finally:
             invalidate()
+            for scopes in (RECORDERS, OBSERVERS, CAPTURING):  # none goes on in another runtime
+                scopes.end_all()
             for resident in self.residents():
                 resident.drop()
             device = reclaiming(self.backend)

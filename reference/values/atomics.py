@@ -8,6 +8,7 @@ from typing import Final
 from ..errors import AdstackTypeError
 from .elements import Elements, as_elements, zip_elements
 from .kinds import Operand
+from .protocol import own
 
 __all__ = [
     "KIND_OF",
@@ -29,13 +30,14 @@ def _called(kind: str) -> str:
 
 
 def _combine(kind: str, target: object, values: tuple[Operand, ...]) -> Operand:
-    if not hasattr(target, "__adstack_atomic__"):
+    combine = own(target, "__adstack_atomic__")
+    if combine is None:
         raise AdstackTypeError(
             f"the first argument of {_called(kind)} must be an element of a field or ndarray, or a local, in a kernel",
             note=f"got a {type(target).__name__}",
             do="name the element itself, such as x[i]",
         )
-    return target.__adstack_atomic__(kind, values)
+    return combine(kind, values)
 
 
 def atomic(kind: str, target: object, *values: object) -> Operand:

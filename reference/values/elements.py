@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 from ..errors import AdstackTypeError
 from ..ir.types import DType
 from .kinds import Operand
+from .protocol import own
 
 __all__ = ["Elements", "Storage", "as_elements", "describe", "zip_elements"]
 
@@ -124,15 +125,20 @@ def describe(value: object) -> str:
     if in_words is not None:
         words: str = in_words(value)
         return words
-    dtype = getattr(value, "dtype", None)
+    dtype = own(value, "dtype")
     return dtype.name if isinstance(dtype, DType) else f"a {type(value).__name__}"
+
+
+def is_array(value: object) -> bool:
+    """Whether it is an array of numpy's, torch's or the like, with at least one axis."""
+    return hasattr(type(value), "tolist") and own(value, "ndim", 0) > 0
 
 
 def as_elements(value: object) -> Operand:
     """Lists, tuples and numpy arrays as vectors or matrices; anything else as it is."""
     if isinstance(value, Elements):
         return value
-    if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0):
+    if isinstance(value, (list, tuple)) or is_array(value):
         return Elements.kinds[2](value)
     return value
 

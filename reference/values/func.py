@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import partial
-from typing import Final, overload
+from types import FunctionType, MethodType
+from typing import ClassVar, Final, overload
 
 from ..absent import with_absent
 from ..errors import AdstackSyntaxError, AdstackValueError
 from ..runtime.memory.copying import ByName
 from .kinds import KernelObject, PythonFunction
 from .protocol import current_emitter
+from .written import keep
 
 __all__ = ["BoundFunc", "Func", "PyFunc", "RealFunc", "func", "pyfunc", "real_func"]
 
@@ -20,7 +22,11 @@ __all__ = ["BoundFunc", "Func", "PyFunc", "RealFunc", "func", "pyfunc", "real_fu
 class Func(ByName):
     """A function of the kernel language; kernels and other funcs call it, and its body is inlined there."""
 
+    decorator: ClassVar[str] = "func"
+    """What a program calls its decorator."""
+
     def __init__(self, function: PythonFunction) -> None:
+        keep(function, self.decorator)
         self.function = function
         functools.update_wrapper(self, function)
 
@@ -68,6 +74,8 @@ class BoundFunc:
 class PyFunc(Func):
     """A func that the host can call as well: there it is the plain Python function."""
 
+    decorator = "pyfunc"
+
     def __get__(self, owner: object, owner_type: object = None) -> KernelObject:
         return self if owner is None else BoundPyFunc(self, owner)
 
@@ -84,24 +92,33 @@ class BoundPyFunc(BoundFunc):
         return super().__call__(*args, **kwargs)
 
 
+def _function(function: PythonFunction, decorator: str) -> PythonFunction:
+    """The function under a decorator; AdstackSyntaxError if it is none."""
+    if isinstance(function, (staticmethod, classmethod)):
+        raise AdstackSyntaxError(f"@{decorator} goes below @staticmethod", do=f"write @staticmethod above @{decorator}")
+    if not isinstance(function, (FunctionType, MethodType)):
+        raise AdstackSyntaxError(
+            f"@{decorator} decorates a function, got {function!r}",
+            do="define one with def, and call other objects in it",
+        )
+    return function
+
+
 def func(function: PythonFunction) -> Func:
     """Decorator: make a Python function callable from kernels, inlined where it is called.
 
-    AdstackSyntaxError if it stands above `@staticmethod` or `@classmethod`; called on the host, a func raises that too.
+    AdstackSyntaxError if it stands above a decorator that wraps the function, such as `@staticmethod`; called on the
+    host, a func raises that too.
     """
-    if isinstance(function, (staticmethod, classmethod)):
-        raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
-    return Func(function)
+    return Func(_function(function, "func"))
 
 
 def pyfunc(function: PythonFunction) -> PyFunc:
     """Decorator: make a Python function callable from kernels, where it is inlined, and from the host, where it runs.
 
-    On the host its arithmetic is Python's.
+    On the host its arithmetic is Python's. AdstackSyntaxError for the same as `func`.
     """
-    if isinstance(function, (staticmethod, classmethod)):
-        raise AdstackSyntaxError("@pyfunc goes below @staticmethod", do="write @staticmethod above @pyfunc")
-    return PyFunc(function)
+    return PyFunc(_function(function, "pyfunc"))
 
 
 MOST: Final = 64
@@ -114,6 +131,8 @@ class RealFunc(Func):
     Attributes:
         max_depth: how many of its calls may be under way inside of each other.
     """
+
+    decorator = "real_func"
 
     def __init__(self, function: PythonFunction, max_depth: int = MOST) -> None:
         super().__init__(function)
@@ -139,8 +158,7 @@ def real_func(
 
 
 def _real(function: PythonFunction, max_depth: int) -> RealFunc:
-    if isinstance(function, (staticmethod, classmethod)):
-        raise AdstackSyntaxError("@real_func goes below @staticmethod", do="write @staticmethod above @real_func")
+    _function(function, "real_func")
     if not isinstance(max_depth, int) or not 1 <= max_depth <= 2**16:
         raise AdstackValueError("max_depth must be from 1 to 65536", note=f"got {max_depth!r}")
     return RealFunc(function, max_depth)

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..errors import AdstackTypeError
 from ..ir.types import DType
-from .elements import Elements, describe
+from .elements import Elements, describe, is_array
 from .functions import cast
 from .kinds import Operand
 from .scalars import check_number, dtype_of, plain, settled
@@ -19,7 +19,10 @@ def as_list(value: object) -> list[Operand] | None:
         return value.to_list()
     if isinstance(value, (list, tuple, range)):
         return list(value)
-    return list(value.tolist()) if hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0 else None
+    if not is_array(value):
+        return None
+    array: Operand = value
+    return list(array.tolist())
 
 
 def nested(value: object) -> tuple[list[Operand], tuple[int, ...]]:
@@ -62,9 +65,9 @@ def typed(entries: Sequence[Operand], dtype: object) -> tuple[list[Operand], DTy
     return [cast(e, to) for e in entries], to if isinstance(to, DType) else None
 
 
-def size(what: str, value: object) -> int:
+def size(what: str, value: Operand) -> int:
     """An extent given by the user; AdstackTypeError, which names `what` it is of, if it can't be one."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
+    if isinstance(value, bool) or not hasattr(type(value), "__index__") or value.__index__() < 1:
         raise AdstackTypeError(f"{what} must be a positive compile-time integer", note=f"got {value!r}")
     if value.__index__() > MOST:
         raise AdstackTypeError(

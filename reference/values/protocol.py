@@ -6,6 +6,7 @@ them; if there is none but a kernel is being compiled, to the emitter in charge;
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Final, Protocol
 
 from ..ir.opdef import OpDef
@@ -13,7 +14,20 @@ from ..ir.types import DType
 from ..runtime.threads.scopes import Scopes, Within
 from .kinds import KernelObject, Operand
 
-__all__ = ["AtomicTarget", "Emitter", "ExprLike", "current_emitter", "emitting", "is_expr", "lowered", "lowering"]
+__all__ = [
+    "AtomicTarget",
+    "Emitter",
+    "ExprLike",
+    "current_emitter",
+    "emitting",
+    "is_expr",
+    "lowered",
+    "lowering",
+    "own",
+]
+
+
+_ABSENT: Final = object()
 
 
 class Emitter(Protocol):
@@ -74,6 +88,17 @@ def lowering(context: object) -> Within[object]:
 def emitting(emitter: Emitter | None) -> Within[Emitter | None]:
     """Within this block functions of plain numbers are recorded by `emitter` (None: computed at once)."""
     return Within(_EMITTERS, emitter)
+
+
+def own(value: object, name: str, default: KernelObject = None) -> KernelObject:
+    """An attribute that an object has itself or by its type; else the default.
+
+    That is how to ask what an object of the program's is: one that makes up its attributes (`__getattr__`) has every
+    attribute, or fails.
+    """
+    if hasattr(type(value), name) or getattr_static(value, name, _ABSENT) is not _ABSENT:
+        return getattr(value, name, default)
+    return default
 
 
 def is_expr(value: object) -> bool:

@@ -16,8 +16,8 @@ Missing = tuple[str, str]
 """A reason, and what would help."""
 
 _DEBIAN = "install a Vulkan driver and its loader: on Debian, mesa-vulkan-drivers and libvulkan1"
-NO_MEMORY = (-1, -2)
-"""Results that mean that there is none, of the host or of the device."""
+NO_MEMORY = (-1, -2, -5)
+"""Results that mean that there is none, of the host or of the device, or that the host has no addresses for it."""
 _LOST = -4
 _WORDS = {
     -1: "the host is out of memory",

@@ -192,3 +192,27 @@ def test_what_a_launch_before_init_was_is_gone_with_its_fields() -> None:
     y.grad.fill(1)
     squares(x, y).grad()
     assert x.grad.to_numpy().tolist() == [6, 6]
+
+
+@pytest.mark.parametrize(
+    "shape", [np.array(3), np.array([3]), np.int64(3), [np.array(3)], (3,), qd.Vector([3])], ids=lambda s: repr(s)[:20]
+)
+def test_a_number_of_numpy_is_a_shape_wherever_one_is_taken(shape: Any) -> None:
+    qd.init(arch=qd.reference)
+    made = (qd.field(qd.f32, shape), qd.ndarray(qd.f32, shape), qd.Vector.field(2, qd.f32, shape))
+    assert [one.shape for one in made] == [(3,)] * 3
+    for level in (qd.root.dense(qd.i, shape), qd.root.pointer(qd.i, shape), qd.root.dynamic(qd.i, shape)):
+        assert level.shape == (3,)
+
+
+@pytest.mark.parametrize("shape", [np.array(3.0), np.array("3"), np.array(None)])
+def test_an_array_without_axes_that_holds_no_integer_is_no_shape(shape: Any) -> None:
+    qd.init(arch=qd.reference)
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="must be of integers"):
+        qd.field(qd.f32, shape)
+
+
+def test_rows_of_an_element_that_differ_in_length_are_refused() -> None:
+    qd.init(arch=qd.reference)
+    with pytest.raises(qd.AdstackArgumentError, match="rows of an element must be equally long"):
+        qd.Matrix.field(2, 2, qd.f32, 3)[0] = [[1.0], [1.0, 2.0]]

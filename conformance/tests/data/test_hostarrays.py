@@ -351,3 +351,11 @@ def test_the_greatest_float_is_stored_and_what_rounds_beyond_is_infinite(make: M
     a = make(qd.f16, (2,))
     a[0], a[1] = 65504.0, 65520.0
     assert (a[0], a[1]) == (65504.0, float("inf"))
+
+
+def test_a_copy_that_the_host_has_no_memory_for_is_an_error_of_memory() -> None:
+    qd.init(arch=qd.reference)
+    x = qd.field(qd.i8, 2**20, name="x")
+    with pytest.raises(qd.AdstackMemoryError, match="the host has no memory for a copy of field x: Unable"):
+        x.to_numpy(dtype=f"S{2**31 - 1}")
+    assert str(x) == str(np.zeros(2**20, np.int8))

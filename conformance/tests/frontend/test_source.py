@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
+import importlib
 import inspect
 import linecache
 import subprocess
@@ -11,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -18,6 +21,7 @@ import adstack as qd
 from adstack.errors import AdstackSyntaxError
 from adstack.frontend.syntax import source
 from adstack.frontend.syntax.source import source_of
+from adstack.values.written import written
 
 
 def _decorator(*_: Any, **__: Any) -> Callable[[Any], Any]:
@@ -123,6 +127,110 @@ def test_a_source_that_changed_on_disk_is_refused(tmp_path: Path) -> None:
         source_of(names["f"])
 
 
+_MODULE = """import adstack as qd
+
+@qd.{decorator}
+def a(x: qd.i32) -> qd.i32:
+    return x + 1
+
+@qd.{decorator}
+def b(x: qd.i32) -> qd.i32:
+    return x * 1000
+"""
+
+
+def _imported(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, decorator: str = "kernel") -> Any:
+    (folder / f"{name}.py").write_text(_MODULE.format(decorator=decorator))
+    monkeypatch.syspath_prepend(str(folder))
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize("change", ["edited", "moved", "swapped", "removed"])
+def test_what_is_compiled_is_the_text_that_was_decorated(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = _imported(f"text_{change}", tmp_path, monkeypatch)
+    file, text = Path(module.__file__), Path(module.__file__).read_text()
+    head, a, b = text.split("\n\n")
+    texts = {"edited": text.replace("+ 1", "+ 7"), "moved": "# a line\n" + text, "swapped": "\n\n".join((head, b, a))}
+    file.write_text(texts.get(change, ""))
+    if change == "removed":
+        file.unlink()
+    qd.init(arch=qd.reference)
+    assert (module.a(1), module.b(1)) == (2, 1000)
+
+
+def test_the_text_of_a_func_is_that_of_its_decoration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = _imported("text_of_funcs", tmp_path, monkeypatch, "func")
+    Path(module.__file__).write_text("# gone\n")
+    qd.init(arch=qd.reference)
+
+    @qd.kernel
+    def k(x: qd.i32) -> qd.i32:
+        return module.a(x) + module.b(x)
+
+    assert k(1) == 1002
+
+
+def test_another_definition_in_the_place_of_the_function_is_refused(tmp_path: Path) -> None:
+    file, names = tmp_path / "swapped.py", dict[str, Any]()
+    file.write_text("def f(a):\n    return a\n")
+    code = compile(file.read_text(), str(file), "exec")
+    file.write_text("def g(a):\n    return a\n")
+    exec(code, names)
+    with pytest.raises(AdstackSyntaxError, match=r"(?s)f is not what stands here: this is g.*import the file again"):
+        source_of(names["f"])
+
+
+def test_equal_code_of_two_texts_has_two_sources_which_go_with_it() -> None:
+    sources = []
+    for kind in ("i32", "i64"):
+        text, names = f"def f(a):\n    b: {kind} = a\n    return b\n", dict[str, Any]()
+        linecache.cache["<again>"] = (len(text), None, text.splitlines(keepends=True), "<again>")
+        exec(compile(text, "<again>", "exec"), names)
+        sources.append((names["f"], source_of(names["f"])))
+    assert [ast.unparse(source.node.body[0]) for _, source in sources] == ["b: i32 = a", "b: i64 = a"]
+    kept = ref(written(sources[0][0]))
+    names.clear()
+    sources.clear()
+    gc.collect()
+    assert kept() is None
+
+
+def _wraps(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*args: Any) -> Any:
+        return function(*args) + 100
+
+    return wrapper
+
+
+@pytest.mark.parametrize("decorator", [qd.kernel, qd.func, qd.pyfunc, qd.real_func])
+def test_a_decorator_below_that_wraps_the_function_is_refused(decorator: Any) -> None:
+    with pytest.raises(AdstackSyntaxError) as caught:
+
+        @decorator
+        @_wraps
+        def k(a: qd.i32) -> qd.i32:
+            return a
+
+    message = str(caught.value)
+    assert f"@{decorator.__name__} stands above a decorator that wraps k: the wrapper would be passed over" in message
+    assert f"write @{decorator.__name__} below all other decorators, next to the def" in message
+    assert message.startswith(f"{__file__}:")
+    assert "\n    @decorator\n    ^\n" in message
+
+
+def test_a_decorator_above_wraps_the_kernel() -> None:
+    @_wraps
+    @qd.kernel
+    def k(a: qd.i32) -> qd.i32:
+        return a
+
+    qd.init(arch=qd.reference)
+    assert k(1) == 101
+
+
 _SCRIPT = """
 import adstack as qd
 qd.init(arch=qd.reference)
@@ -196,15 +304,17 @@ def test_a_kernel_in_a_notebook_runs_and_a_second_cell_replaces_it() -> None:
 def test_a_source_found_by_indentation_is_the_one_that_the_tokens_delimit() -> None:
     count = 0
     for function in _functions(ast, functools, linecache, subprocess, inspect, sys.modules[__name__]):
-        lines, first = source.by_indentation(function) or inspect.getsourcelines(function)
-        expected, first_expected = inspect.getsourcelines(function)
-        assert first == first_expected
-        assert "".join(lines).rstrip() == "".join(expected).rstrip()
-        count += source.by_indentation(function) is not None
+        text = written(function)
+        lines = source.by_indentation(text)
+        if lines is not None:
+            expected, first_expected = inspect.getsourcelines(function)
+            assert text.first == first_expected
+            assert "".join(lines).rstrip() == "".join(expected).rstrip()
+            count += 1
     assert count > 200
 
 
 def _functions(*modules: Any) -> list[Callable[..., Any]]:
     holders = [*modules, *(v for m in modules for v in vars(m).values() if isinstance(v, type))]
     functions = [v for h in holders for v in vars(h).values() if inspect.isfunction(v) and v.__name__ != "<lambda>"]
-    return [f for f in functions if not f.__code__.co_filename.startswith("<")]
+    return [f for f in functions if not f.__code__.co_filename.startswith("<") and not hasattr(f, "__wrapped__")]

@@ -102,6 +102,16 @@ def test_grad_for_takes_only_such_functions() -> None:
         qd.ad.grad_for(len)
 
 
+def test_grad_for_takes_no_kernel_and_says_what_to_do() -> None:
+    @qd.kernel
+    def k() -> None:
+        pass
+
+    for primal in (k, qd.ad.no_grad(lambda: None)):
+        with pytest.raises(qd.AdstackRuntimeTypeError, match=r"(?s)got <.*of a kernel, a Python function"):
+            qd.ad.grad_for(primal)
+
+
 def test_launches_under_no_grad_are_constants() -> None:
     world = World()
 

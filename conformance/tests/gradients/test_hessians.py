@@ -428,3 +428,16 @@ def test_a_jacobian_and_products_of_a_gradient_agree_on_ndarrays(arch: str) -> N
 
     a.from_numpy(np.linspace(-1.0, 1.0, 9))
     assert np.array_equal(check_columns(gradient, a.grad, a), qd.ad.hessian(lambda: k(a), loss, a))
+
+
+@pytest.mark.parametrize("what", ["hvp", "hessian", "jacobian"])
+def test_what_is_no_function_and_what_has_no_dual_is_refused(what: str) -> None:
+    qd.init(arch=qd.reference)
+    x, y = (qd.field(qd.f32, (), needs_grad=True, needs_dual=True) for _ in range(2))
+    more = ([1.0],) if what == "hvp" else ()
+    compute: Any = getattr(qd.ad, what)
+    with pytest.raises(qd.AdstackRuntimeTypeError, match=f"(?s){what} takes a function to call without.*do: pass one"):
+        compute(None, y, x, *more)
+    for loss, param in ((None, x), (y, np.ones(1)), (y, qd.ndarray(qd.f32, 3))):
+        with pytest.raises(qd.AdstackRuntimeTypeError, match=r"FwdMode takes fields|has no dual"):
+            compute(lambda: None, loss, param, *more)

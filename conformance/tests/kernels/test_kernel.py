@@ -399,3 +399,23 @@ def test_arguments_by_name_are_those_by_position_before_and_after_machine_code_s
     ):
         with pytest.raises(qd.AdstackCallError, match=message):
             add(*args, **kwargs)
+
+
+def test_an_unknown_option_of_the_decorator_is_refused() -> None:
+    decorator: Any = qd.kernel
+    with pytest.raises(qd.AdstackRuntimeTypeError, match=r"(?s)@kernel has no option 'foo'.*it has graph and"):
+        decorator(foo=1)
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu", "vulkan"])
+def test_a_program_without_standard_output_prints_nothing(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    qd.init(arch=arch)
+
+    @qd.kernel
+    def k() -> qd.i32:
+        print("words")
+        return 3
+
+    monkeypatch.setattr("sys.stdout", None)
+    assert k() == 3
+    qd.sync()

@@ -34,6 +34,8 @@ class Machine:
         ("def k(a: 3): pass", "which is not a type"),
         ("def k(a: 'nowhere.f32'): pass", "can't be evaluated"),
         ("def k() -> 'f33': return 1", "can't be evaluated"),
+        ("def k(a: '1/0'): pass", "(?s)can't be evaluated: ZeroDivisionError: division by zero.*do: write a type"),
+        ("def k() -> '{}[1]': return 1", "can't be evaluated: KeyError: 1"),
         ("def k() -> 3: return 1", "can't return 3"),
     ],
 )

@@ -77,7 +77,7 @@ class ArrayArgument:
 
 def is_field(value: object) -> bool:
     """Whether `value` is a field, as the frontend needs it."""
-    return hasattr(value, "element_shape") and hasattr(type(value), "place")
+    return hasattr(type(value), "element_shape") and hasattr(type(value), "place")
 
 
 def touch(context: Context, base: KernelObject) -> KernelObject:

@@ -225,13 +225,13 @@ def references_of(value: Elements) -> KernelObject:
     return Elements.over(list(value.storage.targets), value.shape)  # type: ignore[attr-defined]
 
 
-def index_value(index: object) -> Value:
+def index_value(index: KernelObject) -> Value:
     """An index as an integer value; u1 and floats are refused."""
     if isinstance(index, Expr):
         if index.dtype.is_float:
             raise AdstackTypeError("an index must be an integer", note=f"this is {index.dtype}", do="cast it: i32(...)")
         return typed(index, i32) if index.dtype.is_bool else index.value
-    if isinstance(index, bool) or not hasattr(index, "__index__"):
+    if isinstance(index, bool) or not hasattr(type(index), "__index__"):
         raise AdstackTypeError("an index must be an integer", note=f"got {describe(index)}")
     number = int(index)
     context = current()

@@ -8,25 +8,31 @@ import linecache
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from types import CodeType
 
-__all__ = ["command_line_file"]
+from ...values.written import Written
+
+__all__ = ["as_given"]
 
 FILE = "<-c>"
 _OPTION = re.compile(r"-[a-zA-Z]*c")
 
 
-def command_line_file(code: CodeType) -> str | None:
-    """The name under which `linecache` has the source of `code`; None unless it is part of that program.
+def as_given(text: Written, code: CodeType) -> Written:
+    """The text around `code` as it was given on the command line, if it is part of that program; else `text`.
 
     Other code may call its file "<string>" too: only code that the program's text compiles to is taken to be from it.
+    What Python 3.13 has under that name is the program's text, so other code of that name has none.
     """
-    if code.co_filename != "<string>" or code not in _codes():
-        return None
+    if text.file != "<string>":
+        return text
+    if code not in _codes():
+        return replace(text, lines=[])
     if FILE not in linecache.cache:
-        text = _text()
-        linecache.cache[FILE] = (len(text), None, [line + "\n" for line in text.split("\n")], FILE)
-    return FILE
+        given = _text()
+        linecache.cache[FILE] = (len(given), None, [line + "\n" for line in given.split("\n")], FILE)
+    return replace(text, file=FILE, lines=linecache.getlines(FILE))
 
 
 def _text() -> str:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from types import CodeType
 from weakref import WeakKeyDictionary
 
 from ...errors import AdstackSyntaxError
 from ...ir.location import Loc
 from ...values.kinds import KernelObject, PythonFunction
-from .command_line import command_line_file
+from ...values.written import Written, written
+from .command_line import as_given
 
 __all__ = ["Source", "assigned_in", "source_of"]
 
-_KNOWN: WeakKeyDictionary[CodeType, dict[str, Source]] = WeakKeyDictionary()
-"""What has been read, by code and file: code of two files may be equal. It goes with the code."""
+_KNOWN: WeakKeyDictionary[Written, Source] = WeakKeyDictionary()
+"""What has been parsed, by the text that was kept. It goes with the code."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,7 @@ class Source:
         node: its definition; positions in it are relative to `first_line` and `indent`.
         first_line: line of the file that is line 1 of the text parsed.
         indent: columns that were cut off on the left.
+        lines: all lines of the file, as they were when the function was decorated.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Source:
     node: ast.FunctionDef
     first_line: int
     indent: int
+    lines: Sequence[str] = field(repr=False)
 
     @cached_property
     def returns_early(self) -> bool:
@@ -56,10 +57,9 @@ class Source:
         """The place of `node` in the file."""
         at: KernelObject = node if hasattr(node, "lineno") else self.node
         shift = self.first_line - 1
-        text = linecache.getline(self.file, at.lineno + shift)
-        start = self._column(text, at.col_offset)
+        start = self._column(self.lines[at.lineno + shift - 1], at.col_offset)
         end_line = at.end_lineno or at.lineno
-        end = self._column(linecache.getline(self.file, end_line + shift), at.end_col_offset or at.col_offset)
+        end = self._column(self.lines[end_line + shift - 1], at.end_col_offset or at.col_offset)
         return Loc(self.file, at.lineno + shift, start, end_line + shift, end, caller)
 
     def _column(self, text: str, offset: int) -> int:
@@ -94,48 +94,40 @@ def source_of(function: PythonFunction) -> Source:
     code = getattr(function, "__code__", None)
     if code is None:
         raise AdstackSyntaxError(f"{function!r} is no Python function", do="put the decorator on a `def`")
-    files = _KNOWN.setdefault(code, {})
-    if code.co_filename not in files:
-        files[code.co_filename] = _read(function)
-    return files[code.co_filename]
+    text = written(function)
+    if text not in _KNOWN:
+        _KNOWN[text] = _read(getattr(function, "__name__", "kernel"), as_given(text, code))
+    return _KNOWN[text]
 
 
-def _read(function: PythonFunction) -> Source:
-    name = getattr(function, "__name__", "kernel")
+def _read(name: str, text: Written) -> Source:
     if name == "<lambda>":
         raise AdstackSyntaxError("a lambda can't be a kernel or func", do="write a `def` with annotated parameters")
     try:
-        _refuse_unwritten(inspect.unwrap(function).__code__)
-        lines, first_line = by_indentation(function) or inspect.getsourcelines(function)
-    except (OSError, TypeError, IndexError, SyntaxError) as error:
+        lines = by_indentation(text) or _by_tokens(text)
+    except (OSError, IndexError, SyntaxError) as error:
         raise AdstackSyntaxError(
             f"the source of {name} can't be read: {error}",
             do="put the function in a file: code from a pipe or exec() keeps no source",
         ) from error
-    text = "".join(lines)
     indent = len(lines[0]) - len(lines[0].lstrip())
-    code = inspect.unwrap(function).__code__
-    file = command_line_file(code) or inspect.getsourcefile(function) or code.co_filename
-    node = _definition(name, text, indent, file, first_line)
-    return Source(name, file, node, first_line, indent)
+    node = _definition(text, "".join(lines), indent)
+    return Source(name, text.file, node, text.first, indent, text.lines)
 
 
-def _refuse_unwritten(code: CodeType) -> None:
-    """Raise OSError for code that exec() made of a string: what Python 3.13 has under that name is the text of `-c`."""
-    if code.co_filename == "<string>" and command_line_file(code) is None:
+def _by_tokens(text: Written) -> list[str]:
+    """The lines of a definition, as `inspect` delimits them; OSError if there are none."""
+    if len(text.lines) < text.first:
         raise OSError("could not get source code")
+    return inspect.getblock(text.lines[text.first - 1 :])
 
 
-def by_indentation(function: PythonFunction) -> tuple[list[str], int] | None:
+def by_indentation(text: Written) -> list[str] | None:
     """The lines that a definition's indentation makes its own, if they parse; else `inspect` has to look at the tokens.
 
     A cut at a line that stands left of the definition but belongs to it, inside brackets or a string, doesn't parse.
     """
-    unwrapped = inspect.unwrap(function)
-    file = command_line_file(unwrapped.__code__) or unwrapped.__code__.co_filename
-    linecache.checkcache(file)
-    first = unwrapped.__code__.co_firstlineno
-    lines = linecache.getlines(file)[first - 1 :]
+    lines = text.lines[text.first - 1 :]
     if not lines:
         return None
     indent = len(lines[0]) - len(lines[0].lstrip())
@@ -149,7 +141,7 @@ def by_indentation(function: PythonFunction) -> tuple[list[str], int] | None:
             break
         begun, last = deeper, number
     own = lines[: last + 1]
-    return (own, first) if _parses(own, indent) else None
+    return own if _parses(own, indent) else None
 
 
 def _parses(lines: list[str], indent: int) -> bool:
@@ -160,17 +152,26 @@ def _parses(lines: list[str], indent: int) -> bool:
     return len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef)
 
 
-def _definition(name: str, text: str, indent: int, file: str, first_line: int) -> ast.FunctionDef:
+def _definition(written: Written, text: str, indent: int) -> ast.FunctionDef:
+    """The definition of the function in its text; AdstackSyntaxError if another one, or none, stands there."""
+    name, file, first = written.name, written.file, written.first
     try:
         tree = ast.parse(_dedented(text, indent))
     except SyntaxError as error:
-        loc = Loc(file, first_line + (error.lineno or 1) - 1, (error.offset or 1) + indent)
+        loc = Loc(file, first + (error.lineno or 1) - 1, (error.offset or 1) + indent)
         raise AdstackSyntaxError(f"the source of {name} can't be parsed: {error.msg}", loc=loc) from error
     node = tree.body[0] if tree.body else None
-    if isinstance(node, ast.FunctionDef):
+    if isinstance(node, ast.FunctionDef) and node.name == name:
         return node
+    loc = Loc(file, first, indent + 1)
+    if isinstance(node, ast.FunctionDef):
+        raise AdstackSyntaxError(
+            f"{name} is not what stands here: this is {node.name}, so the file has changed since Python read it",
+            loc=loc,
+            do="import the file again, or start the program anew",
+        )
     what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "no plain function"
-    raise AdstackSyntaxError(f"{name} is {what}", loc=Loc(file, first_line, indent + 1), do="write a plain `def`")
+    raise AdstackSyntaxError(f"{name} is {what}", loc=loc, do="write a plain `def`")
 
 
 def _dedented(text: str, indent: int) -> str:

@@ -76,6 +76,6 @@ def converted(context: Context, value: object, annotation: object) -> KernelObje
             name = annotation.name if isinstance(annotation, DType) else annotation.__name__
             context.fail(AdstackTypeError, f"a scalar ({name}) is needed here", note=f"got {describe(value)}")
         return emit(CAST, (value,), {"to": annotation})
-    if hasattr(annotation, "cast") and isinstance(value, (Elements, list, tuple, Struct)):
+    if hasattr(type(annotation), "cast") and isinstance(value, (Elements, list, tuple, Struct)):
         return convert(value, annotation)
     return value

@@ -15,7 +15,7 @@ from ...values.elements import Elements
 from ...values.func import BoundFunc, Func
 from ...values.functions import cast
 from ...values.kinds import KernelObject, PythonFunction
-from ...values.protocol import emitting
+from ...values.protocol import emitting, own
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
@@ -155,7 +155,7 @@ def _plain_call(
     if _hashable(context, function) and function in builtin.TABLE:
         return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
     _refuse(context, function)
-    template = getattr(function, "__self__", None)
+    template = own(function, "__self__")
     if isinstance(template, str) and function.__name__ == "format" and any(map(is_runtime, [*args, *kwargs.values()])):
         return formatted(context, template, args, kwargs)
     return guarded(context, lambda: function(*args, **kwargs))

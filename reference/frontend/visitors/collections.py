@@ -47,7 +47,7 @@ def elements_of(context: Context, nodes: list[ast.expr]) -> list[KernelObject]:
 
 def as_mapping(context: Context, value: KernelObject) -> dict[KernelObject, KernelObject]:
     """What `**value` stands for."""
-    if not hasattr(value, "keys"):
+    if not hasattr(type(value), "keys"):
         context.fail(AdstackTypeError, "** takes a dict", note=f"got {describe(value)}")
     return guarded(context, lambda: dict(value))  # type: ignore[no-any-return]
 

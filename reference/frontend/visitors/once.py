@@ -14,6 +14,7 @@ from ...ir.types import from_numpy
 from ...values import functions
 from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction
+from ...values.protocol import own
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
@@ -39,7 +40,7 @@ def refuse_once(context: Context, function: PythonFunction, args: list[KernelObj
         args: with what.
         home: the region in which the name of the object that a method belongs to was bound; None if it has none.
     """
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    owner, name = own(function, "__self__"), own(function, "__name__", "")
     module = str(getattr(function, "__module__", None) or getattr(owner, "__name__", ""))
     if isinstance(owner, (list, dict)) and name in _CHANGING:
         _check_changed(context, type(owner).__name__, name, home)

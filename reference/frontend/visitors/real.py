@@ -64,7 +64,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
 
 
 def _is_typed(annotation: object) -> bool:
-    return isinstance(annotation, DType) or annotation in (int, float, bool, uint) or hasattr(annotation, "cast")
+    return isinstance(annotation, DType) or annotation in (int, float, bool, uint) or hasattr(type(annotation), "cast")
 
 
 def _entered(
@@ -90,7 +90,7 @@ def _entered(
 def _typed(context: Context, func: RealFunc, name: str, value: KernelObject, annotation: KernelObject) -> KernelObject:
     """An argument that is passed by value."""
     value = by_value(context, func, name, value, annotation)
-    if hasattr(annotation, "cast") and not isinstance(value, (Elements, Struct)):
+    if hasattr(type(annotation), "cast") and not isinstance(value, (Elements, Struct)):
         message = f"argument '{name}' of {func.function.__name__}: {annotation!r} is needed here"
         context.fail(AdstackTypeError, message, note=f"got {describe(value)}")
     return value
@@ -175,7 +175,7 @@ def _blank(context: Context, annotation: KernelObject) -> KernelObject:
     if not _is_typed(annotation):
         context.fail(AdstackSyntaxError, f"a real_func can't return {annotation!r}", do="return numbers or vectors")
     return local(
-        context, "returned", annotation(0) if hasattr(annotation, "cast") else converted(context, 0, annotation)
+        context, "returned", annotation(0) if hasattr(type(annotation), "cast") else converted(context, 0, annotation)
     )
 
 

@@ -16,6 +16,7 @@ from ...ir.structure import Region, Value
 from ...ir.types import i32
 from ...values.functions import min_, select
 from ...values.kinds import KernelObject, PythonFunction
+from ...values.protocol import own
 from ..emission.arrays import touch
 from ..emission.context import Context
 from ..emission.current import current
@@ -213,7 +214,7 @@ def of_list(function: object) -> KernelObject:
     """What a method of a list means in a kernel, `x[i].append(v)` or that of a field which is one list; None if it is
     none of these.
     """
-    owner: Any = getattr(function, "__self__", None)
+    owner: Any = own(function, "__self__")
     name = getattr(function, "__name__", "")
     if not isinstance(owner, (Field, ListRef)) or name not in _METHODS:
         return None

@@ -35,7 +35,7 @@ from .arguments import duals_of_gradients
 from .constants import check_constants
 from .tangents import Tangents
 
-__all__ = ["FwdMode"]
+__all__ = ["FwdMode", "check_moving"]
 
 
 class FwdMode(Scoped):
@@ -73,7 +73,7 @@ class FwdMode(Scoped):
         self.param = param
         self.clear_gradients = clear_gradients
         for data in (*self.losses, param):
-            _check(data)
+            check_moving(data)
         self.seed = _direction(param, seed)
         self.calls: list[tuple[object, tuple[object, ...]]] = []
         self.tangents = self.chain()
@@ -307,7 +307,8 @@ def _memory(specialisation: Specialisation, arrays: Any, name: str, dual: str) -
     return arrays[name], arrays[dual]
 
 
-def _check(data: object) -> None:
+def check_moving(data: object) -> None:
+    """Raise AdstackRuntimeTypeError, or AdstackRuntimeError for a place it lacks, unless it has tangents."""
     if not isinstance(data, (Field, Ndarray)):
         kind = type(data)
         raise AdstackRuntimeTypeError(

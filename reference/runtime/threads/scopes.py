@@ -4,6 +4,8 @@ An interrupt may come between any two steps of `__enter__` and `__exit__`, and m
 can't be relied on to be done. So each entry of a stack names its holder, an object that only the `with` statement
 keeps: the bound method that it calls at its end. CPython frees it when the statement is left in any way, and an entry
 whose holder is gone is in force no longer. What `__exit__` does is to tidy up early.
+
+A context that is entered by hand is its own holder. Its entry does not keep it either: one that is lost ends with it.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 from weakref import ref
 
 from .guards import ASKING, GUARD
@@ -24,7 +26,7 @@ __all__ = ["Entry", "Scoped", "Scopes", "Within", "settle"]
 T = TypeVar("T")
 
 
-Holder: TypeAlias = "ref[Any]"
+Holder: TypeAlias = Callable[[], Any]
 """A weak reference to what keeps a value in force: it gives None once the `with` statement is over."""
 
 
@@ -36,15 +38,36 @@ class Entry(Generic[T]):
         stack: all entries of its thread.
     """
 
-    __slots__ = ("holder", "stack", "value")
+    __slots__ = ("_kept", "holder", "stack")
 
     def __init__(self, value: T, holder: Holder, stack: list[Entry[T]]) -> None:
-        self.value, self.holder, self.stack = value, holder, stack
+        self.holder, self.stack = holder, stack
+        self._kept: tuple[T] | None = None if value is not None and holder() is value else (value,)
 
     @property
     def in_force(self) -> bool:
         """Whether the `with` statement goes on."""
         return self.holder() is not None
+
+    def value(self, holder: object) -> T:
+        """The value, while it is in force: `holder` is what the holder gives."""
+        return cast(T, holder) if self._kept is None else self._kept[0]
+
+    def lapse(self) -> None:
+        """It is in force no longer, whatever happens to its holder."""
+        self.holder = _nobody
+
+
+def _nobody() -> None:
+    """The holder of what is in force no longer."""
+
+
+def _in_force(entries: Sequence[Entry[T]]) -> Iterator[T]:
+    """The values in force among entries, which other threads may end meanwhile."""
+    for entry in list(entries):
+        holder = entry.holder()
+        if holder is not None:
+            yield entry.value(holder)
 
 
 class _Stack(threading.local, Generic[T]):
@@ -71,8 +94,9 @@ class Scopes(list[Entry[T]]):
     def innermost(self, otherwise: T | None = None) -> T | None:
         """What was put in force last by this thread."""
         for entry in reversed(self._own.entries):
-            if entry.holder() is not None:
-                return entry.value
+            holder = entry.holder()
+            if holder is not None:
+                return entry.value(holder)
         return self._swept(otherwise)
 
     def _swept(self, otherwise: T | None) -> T | None:
@@ -83,7 +107,7 @@ class Scopes(list[Entry[T]]):
 
     def own(self) -> list[T]:
         """What is in force in this thread, the innermost last."""
-        return [entry.value for entry in list(self._own.entries) if entry.in_force]
+        return list(_in_force(self._own.entries))
 
     def anywhere(self) -> bool:
         """Whether something is in force, in any thread."""
@@ -92,7 +116,7 @@ class Scopes(list[Entry[T]]):
     def others(self) -> list[T]:
         """What is in force in other threads."""
         mine = self._own.entries
-        return [entry.value for entry in list(self) if entry.stack is not mine and entry.in_force]
+        return list(_in_force([entry for entry in list(self) if entry.stack is not mine]))
 
     def begin(self, value: T, holder: Holder) -> Entry[T]:
         """Put a value in force in this thread, until its holder is gone or `end`."""
@@ -116,6 +140,13 @@ class Scopes(list[Entry[T]]):
                     entries.remove(entry)
             if self._asks:
                 _tell()
+
+    def end_all(self) -> None:
+        """Nothing is in force any more, in no thread."""
+        with _WRITING.lock:
+            for entry in list(self):
+                entry.lapse()
+                self.end(entry)
 
     def forget_others(self) -> None:
         """In a forked child: there are no other threads."""

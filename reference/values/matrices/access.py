@@ -25,8 +25,8 @@ def _static_axis(owner: Elements, axis: int, index: object) -> list[int]:
     return [position % extent]
 
 
-def _as_int(index: object) -> int:
-    if isinstance(index, bool) or not hasattr(index, "__index__"):
+def _as_int(index: Operand) -> int:
+    if isinstance(index, bool) or not hasattr(type(index), "__index__"):
         raise AdstackTypeError(
             "an index of a vector or matrix must be an integer", note=f"got {describe(index)}", do="cast it to i32"
         )

@@ -148,7 +148,7 @@ def _member_name(name: object) -> str:
 
 
 def _member_type(name: str, to: object) -> Operand:
-    if hasattr(to, "cast") and hasattr(to, "spec"):
+    if hasattr(type(to), "cast") and hasattr(type(to), "spec"):
         return to
     try:
         return dtype_of(to)
@@ -162,7 +162,7 @@ def _member_type(name: str, to: object) -> Operand:
 
 def _is_one_number(value: object) -> bool:
     """Whether it is a number: one of the host, or a scalar of a kernel."""
-    return isinstance(value, (int, float)) or (hasattr(value, "dtype") and not hasattr(value, "shape"))
+    return isinstance(value, (int, float)) or (hasattr(type(value), "dtype") and not hasattr(type(value), "shape"))
 
 
 def convert(value: object, to: object) -> Operand:

@@ -21,6 +21,8 @@ def dataclass(cls: type[Operand]) -> StructType:
     out. In kernels functions are funcs, with or without `@func`; on the host they run as plain Python. Functions named
     as Python's operators are (`__add__`, `__neg__`, `__eq__`, ...) are what operators of the structs call.
     """
+    if not isinstance(cls, type):
+        raise AdstackTypeError(f"dataclass decorates a class, got {cls!r}", do="write a class statement below it")
     frame = inspect.currentframe()
     caller = None if frame is None else frame.f_back
     hints = _annotations(cls, {} if caller is None else caller.f_locals)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from vulkan_kit import backend, run, shared_of
 
 import adstack as qd
 from adstack.backends.vulkan import transfers
+from adstack.backends.vulkan.driver.api import ffi
 from adstack.errors import AdstackMemoryError, BackendUnavailableError, InternalError
 from adstack.ir.types import f32, i32, i64, u8
 
@@ -334,6 +336,29 @@ class TestFailures:
         piece = device.allocate(u8, (64 << 20,))
         device.free(piece)
         device.synchronize()
+        assert (device.memory.taken, device.memory.used) == before
+
+    @pytest.mark.parametrize("address", [0, 2**64 - 1])
+    def test_memory_that_the_driver_maps_nowhere_is_an_error_and_given_back(self, address, monkeypatch):
+        device = backend()
+        vk, before = device.device.vk, (device.memory.taken, device.memory.used)
+        freed: list[object] = []
+
+        def mapped(*rest: Any) -> int:
+            rest[-1][0] = ffi().cast("void *", address)
+            return 0
+
+        def free(handle: object, memory: object, allocator: object) -> None:
+            freed.append(memory)
+            original(handle, memory, allocator)
+
+        with monkeypatch.context() as full:
+            original = vk["vkFreeMemory"]
+            full.setitem(vk, "vkMapMemory", mapped)
+            full.setitem(vk, "vkFreeMemory", free)
+            with pytest.raises(AdstackMemoryError, match="can't be mapped to addresses of this process"):
+                device.allocate(u8, (64 << 20,))
+        assert len(freed) == 1
         assert (device.memory.taken, device.memory.used) == before
 
     def test_a_kernel_that_the_driver_refuses_is_an_error_and_others_still_run(self, step, monkeypatch):
