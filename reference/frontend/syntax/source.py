@@ -16,6 +16,7 @@ from ...errors import AdstackSyntaxError
 from ...ir.location import Loc
 from ...values.kinds import KernelObject, PythonFunction
 from .command_line import command_line_file
+from .stores import stored_within
 
 __all__ = ["Source", "assigned_in", "source_of"]
 
@@ -51,6 +52,11 @@ class Source:
     def assigned(self) -> frozenset[str]:
         """The names that its statements and `:=` assign to, other than as variables of loops."""
         return assigned_in(self.node.body)
+
+    @cached_property
+    def stored_within(self) -> frozenset[str]:
+        """The names of which it stores to a part, an element or a component."""
+        return stored_within(self.node.body)
 
     def loc(self, node: ast.AST, caller: Loc | None = None) -> Loc:
         """The place of `node` in the file."""

@@ -17,6 +17,7 @@ from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
+from ..expressions.lists import references_in
 from ..expressions.printing import print_, text_of
 from .blocks import TABLE as OF_BLOCKS
 from .domains import RuntimeRange
@@ -90,11 +91,11 @@ def _any_all(name: str, original: PythonFunction) -> PythonFunction:
 
 
 def _enumerate(context: Context, value: KernelObject, start: int = 0) -> KernelObject:
-    return list(enumerate(value, start))
+    return list(enumerate(references_in(value), start))
 
 
 def _zip(context: Context, *values: object, strict: bool = False) -> KernelObject:
-    return list(zip(*values, strict=strict))
+    return list(zip(*map(references_in, values), strict=strict))
 
 
 def _array(original: PythonFunction) -> PythonFunction:
