@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-__all__ = ["passed_in", "stored_within"]
+__all__ = ["ATOMIC", "passed_in", "stored_within"]
+
+ATOMIC: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+}
+"""The updates that are one step where threads share what is updated, by the operator of `target op= value`."""
 
 
 def stored_within(body: Sequence[ast.stmt]) -> frozenset[str]:

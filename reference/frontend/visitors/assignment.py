@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from typing import Final
 
 from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType
@@ -24,19 +23,12 @@ from ..expressions.lints import check_fractions, check_hidden
 from ..expressions.lists import VariableList
 from ..expressions.operators import binary
 from ..syntax.scope import Binding
+from ..syntax.stores import ATOMIC
 from ..variables import cells
 from .annotations import converted
 from .lists import named_list, refuse_dict
 
 __all__ = ["assign", "declare", "local", "store"]
-
-_ATOMIC: Final[dict[type[ast.operator], str]] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-    ast.BitXor: "xor",
-}
 
 
 @expression(ast.Name)
@@ -308,7 +300,7 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
         return
     _check_distinct(context, node.target, target)
     value = plain(evaluate(context, node.value))
-    kind = _ATOMIC.get(type(node.op))
+    kind = ATOMIC.get(type(node.op))
     if isinstance(target, CellRef) and target.cell.of_literal:
         check_fractions(context, node, node.target, value, target.dtype, local=True)
     if kind is None:

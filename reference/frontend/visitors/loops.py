@@ -16,9 +16,10 @@ from ..emission.literals import describe, plain
 from ..emission.references import CellRef, ScalarRef
 from ..expressions.dispatch import dereferenced, evaluate, lookup, statement
 from ..expressions.foreign import guarded
-from ..expressions.lints import check_races, check_values
+from ..expressions.lints import check_values, warn_at
 from ..expressions.lists import VariableList, references_in
 from ..expressions.operators import condition
+from ..expressions.races import check_races
 from ..syntax.source import assigned_in
 from ..variables import cells
 from .assignment import declare, is_reference
@@ -160,11 +161,8 @@ def _copy(context: Context, node: ast.For, item: KernelObject) -> None:
 
 
 def _warn_unrolled(context: Context, count: int, limit: int) -> None:
-    import warnings
-
-    warnings.warn(
-        f"{context.builder.loc}: a static loop is unrolled {count} times (unrolling_limit={limit})", stacklevel=2
-    )
+    loc = context.builder.loc
+    warn_at(context, loc, f"{loc}: a static loop is unrolled {count} times (unrolling_limit={limit})")
 
 
 def _bind_static(context: Context, target: ast.expr, item: object, changed: Mapping[str, bool]) -> None:
