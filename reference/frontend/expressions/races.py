@@ -15,7 +15,7 @@ from .lists import VariableList
 __all__ = ["check_races"]
 
 Statement: TypeAlias = ast.Assign | ast.AugAssign
-_BY_NAME: Final = {ast.Mult: "qd.atomic_mul"}
+_BY_NAME: Final[dict[type[ast.operator], str]] = {ast.Mult: "qd.atomic_mul"}
 """Updates that are atomic where they are written as functions."""
 
 
