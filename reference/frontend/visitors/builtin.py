@@ -13,6 +13,7 @@ from ...values import functions
 from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction, TypeLike
 from ...values.matrices.matrix import Matrix
+from ...values.protocol import emitting
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
@@ -43,18 +44,26 @@ def _cast(to: TypeLike) -> PythonFunction:
 
 
 def _over_iterable(function: PythonFunction, original: PythonFunction) -> PythonFunction:
-    """min and max also take one list."""
+    """min and max also take one list; of numbers that are known while compiling they are what they are at run time."""
 
     def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
         if kwargs:
             return original(*args, **kwargs)
         if len(args) == 1 and isinstance(args[0], (list, tuple, range)):
             args = tuple(args[0])
+        if all(is_number(a) for a in args) and context.static_depth == 0:
+            with emitting(None):
+                chosen = function(*args) if len(args) > 1 else args[0]
+            return float(chosen) if any(map(_is_float, args)) else chosen
         if all(is_number(a) for a in args):
             return original(*args) if len(args) > 1 else args[0]
         return function(*args)
 
     return call
+
+
+def _is_float(number: object) -> bool:
+    return isinstance(number, (float, np.floating))
 
 
 def _len(context: Context, value: KernelObject) -> KernelObject:
