@@ -46,7 +46,7 @@ def _cast(to: TypeLike) -> PythonFunction:
 def _over_iterable(function: PythonFunction, original: PythonFunction) -> PythonFunction:
     """min and max also take one list; of numbers that are known while compiling they are what they are at run time."""
 
-    def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
+    def call(context: Context, *args: KernelObject, **kwargs: object) -> KernelObject:
         if kwargs:
             return original(*args, **kwargs)
         if len(args) == 1 and isinstance(args[0], (list, tuple, range)):
