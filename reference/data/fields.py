@@ -169,10 +169,14 @@ class Field(Uncopied, HostArray):
 
     @property
     def snode(self) -> Node:
-        """The level where it was placed; AdstackAttributeError for a field with a shape of its own."""
-        if self._usable().node is None:
+        """The field as a level of its layout: its parent is the level where it was placed.
+
+        AdstackAttributeError for a field with a shape of its own.
+        """
+        leaf = self._usable().leaf
+        if leaf is None:
             raise missing("a field with a shape of its own", "snode", (), "place it under qd.root")
-        return self.parent()
+        return leaf
 
     def append(self, value: object) -> Any:
         """In a kernel, where the field is one list: add an element `value`; its position. On the host an error."""

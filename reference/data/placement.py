@@ -21,6 +21,7 @@ class Placement:
         ready: False until the builder that made it is finalized.
         own: whether the field was made with its shape, instead of being placed somewhere.
         node: the level where it was placed; None if it was made with its shape.
+        leaf: the field itself as a level below that one.
     """
 
     shape: tuple[int, ...]
@@ -28,6 +29,7 @@ class Placement:
     ready: bool = True
     own: bool = False
     node: Node | None = None
+    leaf: Node | None = None
 
 
 @dataclass

@@ -14,64 +14,14 @@ from ..ir.types import i32
 from ..runtime import state
 from ..values.protocol import own
 from . import activation
+from .axes import Axes
 from .fields import Field, ScalarField, offsets
 from .giving_back import give_back
 from .hostvalues import countable, extents
 from .levels import Cells, Level, ListAxis, Node
 from .placement import Placement, placed
 
-__all__ = [
-    "FieldsBuilder",
-    "SNode",
-    "SNodeTree",
-    "axes",
-    "i",
-    "ij",
-    "ijk",
-    "ijkl",
-    "ijl",
-    "ik",
-    "ikl",
-    "il",
-    "j",
-    "jk",
-    "jkl",
-    "jl",
-    "k",
-    "kl",
-    "l",
-    "root",
-]
-
-
-class Axes(tuple[int, ...]):
-    """Names of index axes: `i` is the first, `j` the second, `ij` both."""
-
-    __slots__ = ()
-
-
-def axes(*numbers: int) -> Axes:
-    """Index axes by their `numbers`: `axes(0, 1)` is `ij`. AdstackArgumentError if one is negative or comes twice."""
-    if not all(isinstance(n, int) and n >= 0 for n in numbers) or len(set(numbers)) != len(numbers):
-        raise AdstackArgumentError(f"axes are distinct numbers >= 0, got {numbers}")
-    return Axes(numbers)
-
-
-i: Final = axes(0)
-j: Final = axes(1)
-k: Final = axes(2)
-l: Final = axes(3)  # noqa: E741 - the name programs use
-ij: Final = axes(0, 1)
-ik: Final = axes(0, 2)
-il: Final = axes(0, 3)
-jk: Final = axes(1, 2)
-jl: Final = axes(1, 3)
-kl: Final = axes(2, 3)
-ijk: Final = axes(0, 1, 2)
-ijl: Final = axes(0, 1, 3)
-ikl: Final = axes(0, 2, 3)
-jkl: Final = axes(1, 2, 3)
-ijkl: Final = axes(0, 1, 2, 3)
+__all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "root"]
 
 
 class Words(ScalarField):
@@ -227,6 +177,7 @@ class SNode(Node):
         for thing in things:
             for field in _fields_of(thing):
                 placement = Placement(self.shape, offsets(offset, len(self.shape)), node=self)
+                placement.leaf = Leaf(self, field)
                 field.put(self._tree.register(placement))
                 self._fields.append(field)
                 self._name_words(field.name)
@@ -282,6 +233,35 @@ class SNode(Node):
         yield self
         for child in self._children:
             yield from child.nodes()
+
+
+class Leaf(SNode):
+    """What one field is in a layout, below the level where it was placed: `x.snode`.
+
+    Where a level is needed it stands for that one: what it is asked to do to cells is done to those.
+    """
+
+    above: SNode
+
+    def __init__(self, above: SNode, field: Field) -> None:
+        super().__init__(above._tree, above.extents, above)
+        self._fields.append(field)
+
+    def child_level(self, kind: str, axes: object, dimensions: object) -> SNode:
+        """See `SNode.child_level`."""
+        return self.above.child_level(kind, axes, dimensions)
+
+    def place(self, *things: object, offset: object = None) -> SNode:
+        """See `SNode.place`."""
+        return self.above.place(*things, offset=offset)
+
+    def deactivate_all(self) -> None:
+        """See `SNode.deactivate_all`."""
+        self.above.deactivate_all()
+
+    def give_back(self) -> None:
+        """See `SNode.give_back`."""
+        self.above.give_back()
 
 
 def _fields_of(thing: object) -> list[Field]:

@@ -14,7 +14,7 @@ from . import activation
 from .fields import Field
 from .hostvalues import extents
 from .levels import Level
-from .snode import SNode, root
+from .snode import Leaf, SNode, root
 
 __all__ = [
     "activate",
@@ -31,7 +31,7 @@ __all__ = [
 
 def node_of(snode: object) -> SNode:
     """A level, or that of a field; AdstackArgumentError for anything else."""
-    node = snode.parent() if isinstance(snode, Field) else snode
+    node = snode.parent() if isinstance(snode, (Field, Leaf)) else snode
     if not isinstance(node, SNode):
         raise AdstackArgumentError(
             f"a level of a layout is needed here, got a {type(snode).__name__}", do="name it, or write x.parent()"

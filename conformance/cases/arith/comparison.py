@@ -97,3 +97,28 @@ def select_takes_one_of_two_values(qd):
             out[i] = qd.select(c[i] > 1, 2.5, -2.5)
 
     return Run(k, given={c: [0, 1, 2]}, expect={out: [-2.5, -2.5, 2.5]})
+
+
+@case(rules=["arith.minmax"])
+def the_greater_of_constants_has_the_type_that_it_has_at_run_time(qd):
+    steps, width = 1, 2.5
+    out = qd.field(qd.f32, shape=5)
+
+    @qd.kernel
+    def k():
+        dt = max(steps, width * 0.1)
+        dt *= 0.5
+        least = min(width, 2)
+        least += 0.25
+        count = max(steps, 3)
+        count += 1
+        listed = max([1, 0.5])
+        listed /= 4
+        out[0] = dt
+        out[1] = least
+        out[2] = count
+        out[3] = listed
+        for _ in qd.static(range(max(2, 3))):
+            out[4] += 1
+
+    return Run(k, expect={out: [0.5, 2.25, 4, 0.25, 3]})

@@ -1,6 +1,6 @@
 """Branches, while, break and continue."""
 
-from adstack.conformance.case import Raises, Run, case
+from adstack.conformance.case import Gradient, Raises, Run, case
 
 
 @case(rules=["control.while"])
@@ -141,6 +141,54 @@ def the_second_operand_is_evaluated_only_if_it_matters(qd):
 
     expect = {both: [0, 0, 1, 0], either: [1, 1, 1, 1], asked: [1, 1, 1, 1]}
     return Run(k, given={x: [0, 1, 2, 3]}, expect=expect)
+
+
+@case(rules=["control.short-circuit"])
+def the_operand_that_decides_is_the_value(qd):
+    x = qd.field(qd.i32, shape=3)
+    either, both, first, mixed = (qd.field(qd.i32, shape=3) for _ in range(4))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            either[i] = (x[i] > 100) or 5
+            both[i] = x[i] > 2 and x[i]
+            first[i] = x[i] and 7
+            mixed[i] = (x[i] > 2 and x[i] < 100 and 20) or x[i] - 1
+
+    expect = {either: [5, 5, 1], both: [0, 3, 200], first: [0, 7, 7], mixed: [-1, 20, 199]}
+    return Run(k, given={x: [0, 3, 200]}, expect=expect)
+
+
+@case(rules=["control.short-circuit"])
+def conditions_ask_for_the_truth_of_operands(qd):
+    x, out = qd.field(qd.i32, shape=4), qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            if x[i] > 1 and x[i] - 2:
+                out[i] += 1
+            if x[i] < 1 or x[i] - 1:
+                out[i] += 10
+            if not (x[i] and x[i] > 2):
+                out[i] += 100
+
+    return Run(k, given={x: [0, 1, 2, 3]}, expect={out: [110, 100, 110, 11]})
+
+
+@case(rules=["control.short-circuit", "grad.choice"], modes=("forward", "reverse", "forward-mode"))
+def the_operand_that_decides_has_the_gradient(qd):
+    x, y = (qd.field(qd.f32, shape=3, needs_grad=True, needs_dual=True) for _ in range(2))
+    n = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            y[i] = (n[i] > 0 and x[i] * x[i]) + (n[i] > 1 or qd.exp(x[i] - 2.0) * 3.0)
+
+    gradient = Gradient(seed={y: 1.0}, expect={x: [3, 7, 4]}, forward_seed={x: 1.0}, forward_expect={y: [3, 7, 4]})
+    return Run(k, given={x: 2, n: [0, 1, 2]}, expect={y: [3, 7, 5]}, gradient=gradient)
 
 
 @case(rules=["control.chained"])

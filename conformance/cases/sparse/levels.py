@@ -125,3 +125,40 @@ def a_cell_of_a_dense_level_can_not_be_activated(qd):
         qd.activate(level, [1])
 
     return Run(k, raises=Raises("TypeError", "the cells of a dense level are always there"))
+
+
+@case(rules=["sparse.cells", "sparse.loop"])
+def a_field_is_a_level_below_the_one_where_it_was_placed(qd):
+    x, out = qd.field(qd.i32), qd.field(qd.i32, shape=5)
+    block = qd.root.pointer(qd.i, 4)
+    inner = block.dense(qd.i, 4)
+    inner.place(x)
+
+    @qd.kernel
+    def fill():
+        x[5] = 1
+
+    @qd.kernel
+    def count():
+        for _ in x.snode:
+            out[0] += 1
+        for _ in x.snode.parent():
+            out[1] += 1
+        for _ in x.snode.parent(2):
+            out[2] += 1
+        out[3] = qd.is_active(x.snode.parent(2), [1]) + 10 * qd.is_active(x.parent(2), [1])
+
+    @qd.kernel
+    def clear():
+        qd.deactivate(x.snode.parent(2), [1])
+
+    @qd.kernel
+    def look():
+        out[4] = x[5] + 1
+
+    return [
+        Run(fill, expect={}),
+        Run(count, expect={out: [4, 4, 1, 11, 0]}),
+        Run(clear, expect={}),
+        Run(look, expect={out: [4, 4, 1, 11, 1]}),
+    ]

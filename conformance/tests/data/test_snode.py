@@ -155,3 +155,21 @@ def test_the_root_completes_fields_that_were_made_with_their_shape_and_leaves_th
     qd.root.lazy_dual()
     assert [f.has_grad() and f.has_dual() for f in (x, v, s.at, u)] == [True, True, True, False]
     assert (x.grad.shape, v.dual.shape, s.grad[1].at.x) == ((3,), (), 0.0)
+
+
+def test_a_field_s_own_level_stands_for_the_one_where_it_was_placed() -> None:
+    x, y = qd.field(qd.f32), qd.field(qd.f32)
+    block = qd.root.pointer(qd.i, 4)
+    bits = block.bitmasked(qd.i, 2)
+    bits.place(x)
+    assert x.snode is x.snode
+    assert [x.snode.parent(), x.snode.parent(2), x.snode.parent(3)] == [bits, block, qd.root]
+    assert [x.snode.parent(n) is x.parent(n) for n in (1, 2, 3)] == [True] * 3
+    assert (x.snode.shape, x.snode.fields) == ((8,), (x,))
+    x[3] = 1.0
+    assert [qd.is_active(x.snode, i) for i in range(4)] == [False, False, False, True]
+    x.snode.deactivate_all()
+    x.snode.give_back()
+    assert x[3] == 0.0
+    x.snode.place(y)
+    assert y.parent() is bits

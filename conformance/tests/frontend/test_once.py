@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
 import warnings
 
 import pytest
 
 import adstack as qd
+from adstack.kernels.kernel import Kernel
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +27,63 @@ def test_an_integer_that_a_float_updates_is_warned_of() -> None:
         assert [k(), k()] == [0, 0]
     assert len(caught) == 1
     assert "a += 0.5\n    ^^^^^^^^" in str(caught[0].message)
-    assert ":21:" in str(caught[0].message)
+    assert ":23:" in str(caught[0].message)
+
+
+def _kernel_that_warns() -> Kernel:
+    @qd.kernel
+    def k() -> qd.f32:
+        a = 0
+        a += 0.5
+        return a
+
+    return k
+
+
+def test_a_warning_is_the_line_s_own_and_comes_once() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        _kernel_that_warns()()
+        _kernel_that_warns()()
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert linecache.getline(__file__, caught[0].lineno).strip() == "a += 0.5"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="adstack")
+        warnings.filterwarnings("error", module=__name__)
+        with pytest.raises(UserWarning, match="'a' began as an integer"):
+            _kernel_that_warns()()
+
+
+def test_updates_that_are_not_atomic_are_warned_of() -> None:
+    s = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k(n: qd.i32) -> qd.i32:
+        w = [1, 1, 1, 1]
+        v = qd.Vector([1, 2, 3, 4])
+        for i in range(n):
+            s[None] *= i
+        for i in range(n):
+            w[0] <<= i
+        for i in range(n):
+            v[(i + 1) % 4] += v[i]
+        for i in range(n):
+            v[i] *= 2  # an element for each iteration
+            v[i] += i
+        for i in range(n):
+            v[0] += i  # atomic
+        return w[0] + v[0]
+
+    with pytest.warns(UserWarning, match="iterations run in parallel") as caught:
+        k(2)
+    said = [str(warning.message) for warning in caught]
+    assert [text.split("read and write ")[1].split("\n")[0] for text in said] == [
+        "s[None]",
+        "the local 'w'",
+        "the local 'v'",
+    ]
+    assert "qd.atomic_mul(s[None], ...)" in "".join(said)
 
 
 def test_a_type_that_was_chosen_is_not_warned_of() -> None:

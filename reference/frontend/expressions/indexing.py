@@ -24,6 +24,7 @@ from ..emission.sparse import Element, has_lists, list_at, sparse_reference
 from ..emission.structs import live_struct
 from .dispatch import dereferenced, evaluate, expression, lookup
 from .foreign import guarded
+from .lists import VariableList
 
 __all__ = ["element", "flat", "indexable"]
 
@@ -89,8 +90,10 @@ def element(context: Context, base: KernelObject, index: KernelObject) -> Kernel
         context.fail(
             AdstackTypeError,
             f"indices of {describe(base)} must be compile-time constants",
-            do="keep data that is indexed at run time in a field, an ndarray or a Vector",
+            do="keep data that is indexed at run time in a field, an ndarray or a vector: write qd.Vector([...])",
         )
+    if isinstance(base, VariableList) and not isinstance(index, slice):
+        return plain(guarded(context, lambda: base.reference(index)))
     return plain(guarded(context, lambda: base[index]))
 
 

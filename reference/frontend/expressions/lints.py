@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ...ir.location import Loc
 from ...ir.scalar_ops import CEIL, FLOOR, ROUND, TRUNC
 from ...ir.types import DType
 from ...values.kinds import KernelObject
@@ -22,21 +23,30 @@ __all__ = [
     "check_fractions",
     "check_hidden",
     "check_power",
-    "check_races",
     "check_unused",
     "check_values",
+    "warn",
+    "warn_at",
 ]
 
 _WHOLE: Final = frozenset(row.name for row in (FLOOR, CEIL, ROUND, TRUNC))
 _BITS: Final = (ast.BitAnd, ast.BitOr)
 
 
-def _warn(context: Context, node: ast.AST, message: str, do: str) -> None:
+def warn(context: Context, node: ast.AST, message: str, do: str) -> None:
+    """Warn of a line of the user's program, with a caret and with what to write."""
     loc = context.loc(node)
     text = linecache.getline(loc.file, loc.line).rstrip("\n")
     indent = len(text) - len(text.lstrip())
     marks = " " * (loc.col - 1 - indent) + "^" * len(ast.unparse(node).split("\n")[0])
-    warnings.warn(f"{loc}: {message}\n    {text.strip()}\n    {marks}\n  do: {do}", stacklevel=2)
+    warn_at(context, loc, f"{loc}: {message}\n    {text.strip()}\n    {marks}\n  do: {do}")
+
+
+def warn_at(context: Context, loc: Loc, message: str) -> None:
+    """Warn as if the line of the user's program did it: filters by module see that one, and it is shown once."""
+    names = getattr(context.frame.function, "__globals__", {})
+    registry = names.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, UserWarning, loc.file, loc.line, names.get("__name__", loc.file), registry)
 
 
 def check_fractions(
@@ -59,10 +69,10 @@ def check_fractions(
     name = ast.unparse(target)
     if local:
         message = f"'{name}' began as an integer ({dtype}) and loses the fraction of what updates it"
-        _warn(context, node, message, f"begin with {name} = 0.0, for example")
+        warn(context, node, message, f"begin with {name} = 0.0, for example")
     else:
         message = f"'{name}' holds integers ({dtype}) and loses the fraction of what is stored"
-        _warn(context, node, message, f"write qd.cast(..., qd.{dtype}) if that is meant, or give it a float type")
+        warn(context, node, message, f"write qd.cast(..., qd.{dtype}) if that is meant, or give it a float type")
 
 
 def _is_whole(node: ast.expr) -> bool:
@@ -78,7 +88,7 @@ def check_hidden(context: Context, node: ast.Name, value: object) -> None:
     field: KernelObject = context.scopes.outer.get(node.id)
     if is_field(field) and field.shape == () and (isinstance(value, Expr) or is_number(value)):
         message = f"'{node.id}' is a new local here, and the field of this name stays as it is"
-        _warn(context, node, message, f"write {node.id}[None] = ... to set the field, or rename the local")
+        warn(context, node, message, f"write {node.id}[None] = ... to set the field, or rename the local")
 
 
 def check_compared(context: Context, node: ast.Compare) -> None:
@@ -86,14 +96,14 @@ def check_compared(context: Context, node: ast.Compare) -> None:
     middle = node.comparators[:-1]
     if any(isinstance(one, ast.BinOp) and isinstance(one.op, _BITS) for one in middle):
         do = "write `and` and `or`, or parentheses around each comparison"
-        _warn(context, node, "& and | bind more tightly than comparisons: this compares what they give", do)
+        warn(context, node, "& and | bind more tightly than comparisons: this compares what they give", do)
 
 
 def check_power(context: Context, node: ast.BinOp) -> None:
     """Warn of `2 ^ n` and `10 ^ n`, which are meant as powers."""
     if isinstance(node.op, ast.BitXor) and isinstance(node.left, ast.Constant) and node.left.value in (2, 10):
         do = f"write {ast.unparse(node.left)} ** {ast.unparse(node.right)} for the power"
-        _warn(context, node, "^ compares bits (exclusive or), and is no power", do)
+        warn(context, node, "^ compares bits (exclusive or), and is no power", do)
 
 
 def check_unused(context: Context, node: ast.Expr) -> None:
@@ -101,56 +111,7 @@ def check_unused(context: Context, node: ast.Expr) -> None:
     if isinstance(node.value, (ast.Compare, ast.BinOp, ast.UnaryOp)):
         is_comparison = isinstance(node.value, ast.Compare)
         do = "write = to assign" if is_comparison else "assign the result, as in i += 1"
-        _warn(context, node.value, "this statement does nothing with its value", do)
-
-
-def check_races(context: Context, node: ast.For) -> None:
-    """Warn of `s[None] = s[None] + x[i]` in a parallel loop: iterations read before others have written.
-
-    So they do of `y = f(y)`, and of `if x[i] > best: best = x[i]`, where the local is one from outside of the loop.
-    """
-    if _runs_once(node.iter):
-        return
-    for statement, local in _shared_locals(context, node):
-        message = f"iterations run in parallel, and all of them read and write the local '{local}'"
-        do = f"write {local} += ... or qd.atomic_max({local}, ...), or begin with it inside of the loop, "
-        _warn(context, statement, message, f"{do}or write qd.loop_config(serialize=True) before the loop")
-    own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
-    for statement in _always(node.body):
-        target, value = statement.targets[0], statement.value
-        if _is_same_for_all(context, target, own) and _reads(value, ast.unparse(target)):
-            name = ast.unparse(target)
-            message = f"iterations run in parallel, and all of them read and write {name}"
-            _warn(context, statement, message, f"write {name} += ..., qd.atomic_max({name}, ...), or a serial loop")
-
-
-def _shared_locals(context: Context, node: ast.For) -> Iterator[tuple[ast.Assign, str]]:
-    """The assignments to locals from outside of a loop that its iterations read as well; one for each local."""
-    outside = context.scopes.locals()
-    if not outside:
-        return
-    names = [part for part in _within(node.body) if isinstance(part, ast.Name)]
-    unnamed = outside.intersection(name.id for name in names if isinstance(name.ctx, ast.Load))
-    for statement in (*_always(node.body), *_compared(node.body)):
-        for target in sorted(unnamed.intersection(_names(statement.targets[0]))):
-            unnamed.discard(target)
-            yield statement, target
-
-
-def _names(target: ast.expr) -> list[str]:
-    """The names that a target sets."""
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
-    return [part.id for part in parts if isinstance(part, ast.Name)]
-
-
-def _compared(body: Sequence[ast.stmt]) -> Iterator[ast.Assign]:
-    """Assignments to names with which a branch around them compares something."""
-    for part in _within(body):
-        if isinstance(part, ast.If):
-            compared = {n.id for n in ast.walk(part.test) if isinstance(n, ast.Name)}
-            for one in part.body:
-                if isinstance(one, ast.Assign) and not compared.isdisjoint(_names(one.targets[0])):
-                    yield one
+        warn(context, node.value, "this statement does nothing with its value", do)
 
 
 def check_values(context: Context, node: ast.For, iterable: KernelObject) -> None:
@@ -167,39 +128,9 @@ def check_values(context: Context, node: ast.For, iterable: KernelObject) -> Non
     if uses and not any(id(use) in apart for use in uses):
         what = getattr(array, "label", "") or "the array"
         do = f"write {ast.unparse(node.iter)}[{name}] for the element"
-        _warn(context, node.target, f"'{name}' runs over the indices of {what}, not over its elements", do)
+        warn(context, node.target, f"'{name}' runs over the indices of {what}, not over its elements", do)
 
 
 def _within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     for statement in body:
         yield from ast.walk(statement)
-
-
-def _runs_once(iterable: ast.expr) -> bool:
-    return isinstance(iterable, ast.Call) and [ast.unparse(a) for a in iterable.args] == ["1"]
-
-
-def _always(body: Sequence[ast.stmt]) -> Iterator[ast.Assign]:
-    """Assignments of a body, also of loops in it, that every iteration makes."""
-    for statement in body:
-        if isinstance(statement, ast.Assign):
-            yield statement
-        elif isinstance(statement, ast.For):
-            yield from _always(statement.body)
-
-
-def _is_same_for_all(context: Context, target: ast.expr, own: set[str]) -> bool:
-    """Whether it is an element of memory that is chosen by numbers alone; `own` has the names that the loop sets."""
-    if not isinstance(target, ast.Subscript) or any(isinstance(n, ast.Name) for n in ast.walk(target.slice)):
-        return False
-    root: ast.expr = target.value
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not isinstance(root, ast.Name) or root.id in own:
-        return False
-    binding = context.scopes.find(root.id)
-    return binding is None or binding.kind == "argument"
-
-
-def _reads(value: ast.expr, place: str) -> bool:
-    return any(isinstance(n, ast.Subscript) and ast.unparse(n) == place for n in ast.walk(value))

@@ -252,15 +252,28 @@ def _static_comparison(context: Context, op: ast.cmpop, left: object, right: obj
 
 @expression(ast.BoolOp)
 def _boolop(context: Context, node: ast.BoolOp) -> KernelObject:
+    return _combined(context, node, lambda operand: plain(evaluate(context, operand)))
+
+
+def _combined(context: Context, node: ast.BoolOp, value_of: Callable[[ast.expr], KernelObject]) -> KernelObject:
     is_and = isinstance(node.op, ast.And)
-    result = plain(evaluate(context, node.values[0]))
-    for value in node.values[1:]:
-        result = _and_or(context, is_and, result, lambda value=value: plain(evaluate(context, value)))  # type: ignore[misc]
+    result = value_of(node.values[0])
+    for operand in node.values[1:]:
+        result = _and_or(context, is_and, result, lambda operand=operand: value_of(operand))  # type: ignore[misc]
     return result
 
 
+def _truth(context: Context, node: ast.expr) -> KernelObject:
+    """An operand of `and` or `or` in a condition, of which nothing but its truth is asked."""
+    value = plain(evaluate(context, node))
+    if isinstance(value, Expr):
+        with context.at(node):
+            return Expr(to_bool(value))
+    return bool(value) if isinstance(value, int) else value
+
+
 def _and_or(context: Context, is_and: bool, left: object, right: Callable[[], KernelObject]) -> KernelObject:
-    """`left and right()`, or `left or right()`: like Python's, the right side is evaluated only if it decides."""
+    """`left and right()`, or `left or right()`: as in Python the operand that decides, and the right one only then."""
     if isinstance(left, Elements):
         row = LOGICAL_AND if is_and else LOGICAL_OR
         return zip_elements(row.name, lambda a, b: emit(row, (a, b), {}), left, right())
@@ -278,8 +291,8 @@ def _decided(context: Context, is_and: bool, left: Expr, right: Callable[[], Ker
             context.fail(
                 AdstackTypeError, "a scalar and a vector can't be combined by and/or", do="use &, |, or select"
             )
-        if left.dtype is u1:
-            value = Expr(to_bool(value))
+        if not _is_scalar(value):
+            to_bool(value)  # raises the error
     to = common(left, value)
     if cheap(region) or not context.option("short_circuit_operators", True):
         context.builder.region.ops.extend(region.ops)
@@ -305,6 +318,9 @@ def cheap(region: Region) -> bool:
 
 def condition(context: Context, node: ast.expr) -> KernelObject:
     """The test of an if, while, ternary or assert: a Python bool if known while compiling, else a u1 Expr."""
+    if isinstance(node, ast.BoolOp):
+        with context.at(node):
+            return _as_condition(context, node, _combined(context, node, lambda operand: _truth(context, operand)))
     return _as_condition(context, node, plain(evaluate(context, node)))
 
 

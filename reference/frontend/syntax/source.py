@@ -15,6 +15,7 @@ from ...ir.location import Loc
 from ...values.kinds import KernelObject, PythonFunction
 from ...values.written import Written, written
 from .command_line import as_given
+from .stores import stored_within
 
 __all__ = ["Source", "assigned_in", "source_of"]
 
@@ -52,6 +53,11 @@ class Source:
     def assigned(self) -> frozenset[str]:
         """The names that its statements and `:=` assign to, other than as variables of loops."""
         return assigned_in(self.node.body)
+
+    @cached_property
+    def stored_within(self) -> frozenset[str]:
+        """The names of which it stores to a part, an element or a component."""
+        return stored_within(self.node.body)
 
     def loc(self, node: ast.AST, caller: Loc | None = None) -> Loc:
         """The place of `node` in the file."""

@@ -1,6 +1,6 @@
 """The visitors of statements and calls; importing a module registers its visitors in `expressions/dispatch.py`.
 
-assignment.py    names and assignments; collections.py: tuples, lists, attributes
+assignment.py    names and assignments; collections.py: tuples, lists, attributes; lists.py: lists with names
 control.py       blocks, if, while, break, continue, assert
 loops.py         `for`; domains.py: what it runs over; sparse_loops.py: over what is active
 calls.py         calls; builtin.py: Python's builtins; sparse.py: functions of sparse levels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
+from functools import partial
 
 from ...errors import AdstackNameError, AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType
@@ -20,20 +20,15 @@ from ..emission.structs import is_live_struct, is_local_struct, local_struct, st
 from ..emission.type_promotion import alone, common, typed
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup, statement
 from ..expressions.lints import check_fractions, check_hidden
+from ..expressions.lists import VariableList
 from ..expressions.operators import binary
 from ..syntax.scope import Binding
+from ..syntax.stores import ATOMIC
 from ..variables import cells
 from .annotations import converted
+from .lists import named_list, refuse_dict
 
 __all__ = ["assign", "declare", "local", "store"]
-
-_ATOMIC: Final[dict[type[ast.operator], str]] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-    ast.BitXor: "xor",
-}
 
 
 @expression(ast.Name)
@@ -79,6 +74,8 @@ def local(context: Context, name: str, value: object, dtype: DType | None = None
         return cell_matrix(cell, value.shape)
     if isinstance(value, Struct):
         return local_struct(value, lambda member, v: local(context, f"{name}.{member}", v))
+    if isinstance(value, (list, tuple)):
+        return named_list(context, name, value, partial(local, context))
     if isinstance(value, SharedArray):
         value.call(name)
     return value
@@ -87,13 +84,18 @@ def local(context: Context, name: str, value: object, dtype: DType | None = None
 def declare(context: Context, name: str, value: object, dtype: DType | None = None, keep: bool = False) -> None:
     """Bind a new name in the current scope; `keep` binds the object itself."""
     bound = value if keep else local(context, name, value, dtype)
-    kind = "local" if is_reference(bound) else "static"
+    kind = "local" if is_variable(bound) else "static"
     context.scopes.bind(name, bound, kind, context.builder.loc, context.builder.region)
 
 
 def is_reference(value: object) -> bool:
     """Whether `value` can be stored to."""
     return isinstance(value, ScalarRef) or is_live(value) or is_live_struct(value)
+
+
+def is_variable(value: object) -> bool:
+    """Whether `value` can be stored to, as a whole or element by element."""
+    return is_reference(value) or isinstance(value, VariableList)
 
 
 # ---- storing
@@ -163,13 +165,14 @@ def _check_mutable(context: Context, name: str, binding: Binding) -> None:
 def _rebind(context: Context, name: str, binding: Binding, value: object, keep: bool) -> None:
     """Give a name that stands for a compile-time object a new meaning."""
     if binding.region is not context.builder.region:
+        is_list = isinstance(binding.value, VariableList)
         context.fail(
             AdstackTypeError,
-            f"'{name}' is a compile-time object and can't change under runtime control flow",
-            do="use another name, or select(...)",
+            f"'{name}' is a {'list' if is_list else 'compile-time object'} and can't change under runtime control flow",
+            do=f"store to its elements, as in {name}[0] = ..." if is_list else "use another name, or select(...)",
         )
     bound = value if keep else local(context, name, value)
-    binding.value, binding.kind = bound, "local" if is_reference(bound) else "static"
+    binding.value, binding.kind = bound, "local" if is_variable(bound) else "static"
 
 
 def assign(
@@ -188,10 +191,13 @@ def assign(
 
 
 def _assign_place(context: Context, target: ast.expr, value: object, statement: ast.Assign | None) -> None:
+    refuse_dict(context, target)
     reference = lookup(context, target)
     if not is_reference(reference):
         _refuse_target(context, target, reference)
-    if statement is not None and isinstance(reference, ScalarRef) and not isinstance(reference, CellRef):
+    if statement is not None and isinstance(reference, CellRef) and reference.cell.of_literal:
+        check_fractions(context, statement, target, value, reference.dtype, local=True)
+    elif statement is not None and isinstance(reference, ScalarRef) and not isinstance(reference, CellRef):
         check_fractions(context, statement, target, value, reference.dtype, local=False)
     _check_distinct(context, target, reference)
     store(context, reference, value, ast.unparse(target))
@@ -220,11 +226,16 @@ def _refuse_target(context: Context, target: ast.expr, reference: object) -> Non
     binding = context.scopes.find(root.id) if isinstance(root, ast.Name) else None
     if binding is not None:
         _check_mutable(context, root.id, binding)
+    do = "store to an element of a field, an ndarray or a local"
+    if isinstance(target, ast.Subscript) and binding is None and isinstance(root, ast.Name):
+        outer = context.scopes.outer.get(root.id)
+        if isinstance(outer, (list, tuple)):
+            do = f"copy it, new = [*{root.id}], and store to that: a list from outside of the kernel is a constant"
     context.fail(
         AdstackTypeError,
         f"{ast.unparse(target)} can't be assigned to in a kernel",
         note=f"it is {describe(reference)}",
-        do="store to an element of a field, an ndarray or a local",
+        do=do,
     )
 
 
@@ -280,6 +291,7 @@ def _walrus(context: Context, node: ast.NamedExpr) -> KernelObject:
 
 @statement(ast.AugAssign)
 def _augmented(context: Context, node: ast.AugAssign) -> None:
+    refuse_dict(context, node.target)
     target = lookup(context, node.target)
     if isinstance(node.target, ast.Name) and (binding := context.scopes.find(node.target.id)) is not None:
         _check_mutable(context, node.target.id, binding)
@@ -288,7 +300,7 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
         return
     _check_distinct(context, node.target, target)
     value = plain(evaluate(context, node.value))
-    kind = _ATOMIC.get(type(node.op))
+    kind = ATOMIC.get(type(node.op))
     if isinstance(target, CellRef) and target.cell.of_literal:
         check_fractions(context, node, node.target, value, target.dtype, local=True)
     if kind is None:
@@ -305,7 +317,8 @@ def _augment_object(context: Context, node: ast.AugAssign, target: object) -> No
     """`name += value` where the name stands for a compile-time object."""
     if not isinstance(node.target, ast.Name) or context.scopes.find(node.target.id) is None:
         _refuse_target(context, node.target, target)
-    assign(context, node.target, binary(context, node.op, target, evaluate(context, node.value)), keep=True)
+    keep = not isinstance(target, VariableList)
+    assign(context, node.target, binary(context, node.op, target, evaluate(context, node.value)), keep)
 
 
 def _update(context: Context, kind: str, target: ScalarRef, value: object, node: ast.AugAssign) -> None:

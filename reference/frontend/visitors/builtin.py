@@ -13,10 +13,12 @@ from ...values import functions
 from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction, TypeLike
 from ...values.matrices.matrix import Matrix
+from ...values.protocol import emitting
 from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
+from ..expressions.lists import references_in
 from ..expressions.printing import print_, text_of
 from .blocks import TABLE as OF_BLOCKS
 from .domains import RuntimeRange
@@ -42,18 +44,26 @@ def _cast(to: TypeLike) -> PythonFunction:
 
 
 def _over_iterable(function: PythonFunction, original: PythonFunction) -> PythonFunction:
-    """min and max also take one list."""
+    """min and max also take one list; of numbers that are known while compiling they are what they are at run time."""
 
-    def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
+    def call(context: Context, *args: KernelObject, **kwargs: object) -> KernelObject:
         if kwargs:
             return original(*args, **kwargs)
         if len(args) == 1 and isinstance(args[0], (list, tuple, range)):
             args = tuple(args[0])
+        if all(is_number(a) for a in args) and context.static_depth == 0:
+            with emitting(None):
+                chosen = function(*args) if len(args) > 1 else args[0]
+            return float(chosen) if any(map(_is_float, args)) else chosen
         if all(is_number(a) for a in args):
             return original(*args) if len(args) > 1 else args[0]
         return function(*args)
 
     return call
+
+
+def _is_float(number: object) -> bool:
+    return isinstance(number, (float, np.floating))
 
 
 def _len(context: Context, value: KernelObject) -> KernelObject:
@@ -90,11 +100,11 @@ def _any_all(name: str, original: PythonFunction) -> PythonFunction:
 
 
 def _enumerate(context: Context, value: KernelObject, start: int = 0) -> KernelObject:
-    return list(enumerate(value, start))
+    return list(enumerate(references_in(value), start))
 
 
 def _zip(context: Context, *values: object, strict: bool = False) -> KernelObject:
-    return list(zip(*values, strict=strict))
+    return list(zip(*map(references_in, values), strict=strict))
 
 
 def _array(original: PythonFunction) -> PythonFunction:

@@ -39,7 +39,7 @@ def elements_of(context: Context, nodes: list[ast.expr]) -> list[KernelObject]:
     for node in nodes:
         if isinstance(node, ast.Starred):
             spread = evaluate(context, node.value)
-            items.extend(guarded(context, lambda spread=spread: list(spread)))  # type: ignore[misc]
+            items.extend(map(dereferenced, guarded(context, lambda spread=spread: list(spread))))  # type: ignore[misc]
         else:
             items.append(evaluate(context, node))
     return items

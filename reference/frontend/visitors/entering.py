@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Final
 
 from ...errors import AdstackCompilationError, AdstackTypeError
@@ -15,7 +16,8 @@ from ..emission.expr import Expr
 from ..emission.literals import is_number
 from ..expressions.dispatch import dereferenced
 from .annotations import check_reference, converted, is_template
-from .assignment import declare, is_reference
+from .assignment import declare, is_variable, local
+from .lists import copied_list
 
 __all__ = ["DEEPEST_RECURSION", "Entered", "bound_arguments", "by_value", "enter", "entered", "returned_as"]
 
@@ -78,8 +80,10 @@ def by_value(context: Context, func: Func, name: str, value: KernelObject, annot
 
 def enter(context: Context, name: str, value: object, by_reference: bool) -> None:
     """Give a parameter its name."""
+    if isinstance(value, list) and not by_reference and name in context.frame.source.stored_within:
+        value = copied_list(context, name, value, partial(local, context))
     if by_reference or not (isinstance(value, (Expr, Elements)) or is_number(value) or isinstance(value, Struct)):
-        kind = "local" if is_reference(value) else "static"
+        kind = "local" if is_variable(value) else "static"
         context.scopes.bind(name, value, kind, context.builder.loc, context.builder.region)
     else:
         declare(context, name, value)

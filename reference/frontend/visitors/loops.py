@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.structure import Op, Region, Value
@@ -13,14 +13,16 @@ from ...values.kinds import KernelObject
 from ..emission.context import Context, Loop
 from ..emission.expr import Expr
 from ..emission.literals import describe, plain
-from ..emission.references import CellRef
-from ..expressions.dispatch import evaluate, lookup, statement
+from ..emission.references import CellRef, ScalarRef
+from ..expressions.dispatch import dereferenced, evaluate, lookup, statement
 from ..expressions.foreign import guarded
-from ..expressions.lints import check_races, check_values
+from ..expressions.lints import check_values, warn_at
+from ..expressions.lists import VariableList, references_in
 from ..expressions.operators import condition
+from ..expressions.races import check_races
 from ..syntax.source import assigned_in
 from ..variables import cells
-from .assignment import declare
+from .assignment import declare, is_reference
 from .blocks import block_of, parallel_loop
 from .control import block, flag, guarded_by, has_jump, iteration, unbroken
 from .domains import Domain, domain_of
@@ -68,14 +70,21 @@ def _iterable(context: Context, node: ast.expr) -> tuple[bool, KernelObject]:
 # ---- targets
 
 
-def _changed(context: Context, node: ast.For) -> frozenset[str]:
-    """The loop's own variables that its body assigns to: locals that each iteration begins with its own value."""
+def _changed(context: Context, node: ast.For) -> Mapping[str, bool]:
+    """The loop's own variables that its body assigns to: locals that each iteration begins with its own value.
+
+    It tells whether they are assigned to as a whole: of others a part is, and what is changed may be a list's element.
+    """
     assigned = context.frame.source.assigned
     names = frozenset(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name) and n.id in assigned)
-    return names & assigned_in(node.body) if names else frozenset()
+    if not names:
+        return {}
+    inside = [n for statement in node.body for n in ast.walk(statement) if isinstance(n, ast.Name)]
+    whole = {n.id for n in inside if isinstance(n.ctx, ast.Store)}
+    return {name: name in whole for name in names & assigned_in(node.body)}
 
 
-def _bind(context: Context, target: ast.expr, points: Sequence[KernelObject], changed: frozenset[str]) -> None:
+def _bind(context: Context, target: ast.expr, points: Sequence[KernelObject], changed: Mapping[str, bool]) -> None:
     """Bind the loop's targets to the components of a point."""
     targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     with context.at(target):
@@ -89,7 +98,7 @@ def _bind(context: Context, target: ast.expr, points: Sequence[KernelObject], ch
             _bind_one(context, part, value, changed)
 
 
-def _bind_one(context: Context, target: ast.expr, value: object, changed: frozenset[str]) -> None:
+def _bind_one(context: Context, target: ast.expr, value: object, changed: Mapping[str, bool]) -> None:
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list, Elements)):
         _bind(context, target, list(value), changed)
         return
@@ -102,8 +111,10 @@ def _bind_one(context: Context, target: ast.expr, value: object, changed: frozen
             at=target,
             do="rename one of them",
         )
-    if target.id in changed:
-        declare(context, target.id, value)
+    value = dereferenced(value) if isinstance(value, ScalarRef) else value
+    in_parts_of_another = is_reference(value) or isinstance(value, VariableList)
+    if target.id in changed and (changed[target.id] or not in_parts_of_another):
+        declare(context, target.id, dereferenced(value))
         return
     _name_value(target.id, value)
     context.scopes.bind(target.id, value, "loop", context.builder.loc, context.builder.region)
@@ -121,7 +132,9 @@ def _unrolled(context: Context, node: ast.For, iterable: KernelObject) -> None:
     """Unroll a loop: lower one copy of its body per element."""
     loop = Loop("static", context.builder.region)
     context.frame.loops.append(loop)
-    items = guarded(context, lambda: list(iterable), do="static loops run over what is known while compiling")
+    items = guarded(
+        context, lambda: list(references_in(iterable)), do="static loops run over what is known while compiling"
+    )
     limit = context.option("unrolling_limit", 0)
     if limit and len(items) > limit:
         _warn_unrolled(context, len(items), limit)
@@ -148,18 +161,15 @@ def _copy(context: Context, node: ast.For, item: KernelObject) -> None:
 
 
 def _warn_unrolled(context: Context, count: int, limit: int) -> None:
-    import warnings
-
-    warnings.warn(
-        f"{context.builder.loc}: a static loop is unrolled {count} times (unrolling_limit={limit})", stacklevel=2
-    )
+    loc = context.builder.loc
+    warn_at(context, loc, f"{loc}: a static loop is unrolled {count} times (unrolling_limit={limit})")
 
 
-def _bind_static(context: Context, target: ast.expr, item: object, changed: frozenset[str]) -> None:
+def _bind_static(context: Context, target: ast.expr, item: object, changed: Mapping[str, bool]) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
         if not isinstance(item, (tuple, list, Elements)):
             context.fail(AdstackTypeError, f"{describe(item)} can't be unpacked", at=target)
-        _bind(context, target, list(item), changed)
+        _bind(context, target, list(references_in(item)), changed)
     else:
         item = item[0] if isinstance(item, tuple) and len(item) == 1 and _is_point(context, item) else item
         _bind(context, target, [item], changed)

@@ -115,8 +115,11 @@ def _target(context: Context, values: list[KernelObject]) -> KernelObject:
         alternatives = [dict(v.items()) for v in values]
         members = {name: _target(context, [a[name] for a in alternatives]) for name in alternatives[0]}
         return live_struct(members, first.type)
-    if isinstance(first, (tuple, list)) and all(isinstance(v, type(first)) and len(v) == len(first) for v in values):
-        return type(first)(_target(context, list(items)) for items in zip(*values, strict=True))
+    kind = tuple if isinstance(first, tuple) else list
+    if isinstance(first, kind) and all(isinstance(v, kind) and len(v) == len(first) for v in values):
+        with context.builder.into(Region()):  # what is read of lists here tells types alone
+            columns = list(zip(*values, strict=True))
+        return kind(_target(context, list(items)) for items in columns)
     if all(v is first for v in values):
         return first
     shown = " and ".join(describe(v) for v in values)
