@@ -264,3 +264,28 @@ def test_launches_keep_their_way_through_machine_code(arch: str) -> None:
     warm(world.some, 0, 4)
     assert (world.power.__call__ != world.power.serve) == direct
     assert world.some.__call__ == world.some.serve
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_cells_that_were_made_inactive_since_are_named_with_what_to_do(arch: str, debug: bool) -> None:
+    qd.init(arch=arch, default_fp=qd.f64, debug=debug)
+    x, y = qd.field(qd.f64, needs_grad=True), qd.field(qd.f64, shape=(), needs_grad=True)
+    level = qd.root.pointer(qd.i, 4)
+    level.place(x, x.grad)
+
+    @qd.kernel
+    def add():
+        for i in range(3):
+            x[i] += i + 1.0
+
+    @qd.kernel
+    def squares():
+        for i in x:
+            y[None] += x[i] * x[i]
+
+    add()
+    squares()
+    level.deactivate_all()
+    with pytest.raises(qd.AdstackStaleBoundError, match=r"needs bound active\[0\]") as caught:
+        squares.grad()
+    assert "call squares.grad() before the change" in str(caught.value).partition("do: ")[2]
