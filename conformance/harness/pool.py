@@ -42,8 +42,11 @@ def run_cells(
                 for index, cell in group:
                     if station.aborted:
                         return
-                    results[index] = station.run(cell)
-                    on_result(results[index])
+                    result = station.run(cell)
+                    if station.aborted and result.status.is_failure:  # its process was ended with the run
+                        return
+                    results[index] = result
+                    on_result(result)
 
     _all_serve(serve, stations, waiting.clear)
     return [results[index] for index in range(len(cells))]
