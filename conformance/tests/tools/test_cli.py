@@ -63,7 +63,6 @@ def test_without_standard_output_a_command_says_so(words):
     )
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 @pytest.mark.parametrize("words", [*WRITING, ("--version",)], ids=lambda words: words[0])
 def test_output_that_finds_no_space_is_told_in_a_line(words):
     done = _into(">/dev/full", *words)
