@@ -1,62 +1,21 @@
-"""The `adstack` command."""
+"""The entry point of the `adstack` command."""
 
 from __future__ import annotations
 
 import sys
 
-import click
-
-from adstack.errors import AdstackError
-
-from .bench.command import bench
-from .cache import cache
-from .completion import completion
-from .conformance import conformance
-from .doctor import doctor
-from .fuzz import fuzz
-from .kernels import dump, explain
-from .loading.programs import ProgramError
-from .locate import locate
-from .profile import profile
-from .terminal.console import console
-from .worker import worker
-
-__all__ = ["cli", "main"]
-
-EPILOG = """\b
-Examples:
-  adstack doctor                         what can run here
-  adstack conformance -b reference       does it do what it must
-  adstack fuzz -b cpu --time 10m         random kernels beside the reference
-  adstack worker tcp://10.0.0.1:8786     take part in runs on several machines
-  adstack bench --against quadrants      how fast is it
-  adstack profile program.py             where its time goes
-  adstack explain program.py:kernel      what became of a kernel
-  adstack locate CASE -b vulkan          where a backend departs from the reference
-  adstack cache info                     compiled kernels on disk
-  adstack completion bash >> ~/.bashrc   complete on Tab
-"""
-
-
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="adstack", prog_name="adstack")
-def cli() -> None:
-    """Look at adstack from outside: what runs here, whether it is right, and what it makes of a kernel."""
-
-
-for command in (doctor, conformance, fuzz, worker, bench, profile, explain, dump, locate, cache, completion):
-    cli.add_command(command)
+__all__ = ["main"]
 
 
 def main() -> None:
-    """Entry point: errors of programs are shown as messages, not as tracebacks of adstack."""
+    """Run the command. What it imports takes a while, in which an interrupt ends it as one does later on."""
     try:
-        cli(prog_name="adstack")  # whatever started it: completion and messages go by this name
-    except ProgramError as error:
-        console(stderr=True).print(str(error), style="red", markup=False)
-        sys.exit(1)
-    except AdstackError as error:
-        console(stderr=True).print(f"{type(error).__name__}: {error}", style="red", markup=False)
+        from .commands import run
+
+        run()
+    except KeyboardInterrupt:
+        if sys.stderr is not None:
+            sys.stderr.write("\nAborted!\n")
         sys.exit(1)
 
 

@@ -181,6 +181,7 @@ def conformance(
     if only_list:
         _list(chosen)
         return
+    out = console()  # before anything has been run
     client = context.with_resource(connected(rest["scheduler"])) if rest["scheduler"] else None
     choice = Choice(backends, peers, pythons, rest["every_variant"], rest["deterministic"])
     subjects = chosen_subjects(choice, client)
@@ -190,7 +191,7 @@ def conformance(
         raise click.UsageError(f"none of the {len(chosen)} cases has mode {' or '.join(modes)}")
     report = replace(_run(cells, subjects, entries, {**rest, "client": client}), left_out=left_out)
     _write(report, rest)
-    show(report, console(), verbose=verbose)
+    show(report, out, verbose=verbose)
     context.exit(0 if report.passed else 130 if report.interrupted else 1)
 
 

@@ -27,8 +27,20 @@ Examples:
 """
 
 
+def _checked(context: click.Context, parameter: click.Parameter, address: str) -> str:
+    """The address of a scheduler; click.BadParameter if nothing can be reached under it."""
+    needs("distributed", "distributed")(context, parameter, address)
+    from distributed.comm.addressing import get_address_host_port
+
+    try:
+        get_address_host_port(address)
+    except (ValueError, NotImplementedError) as error:
+        raise click.BadParameter(f"{address!r} is no address such as tcp://10.0.0.1:8786: {error}") from error
+    return address
+
+
 @click.command(epilog=EPILOG)
-@click.argument("address", callback=needs("distributed", "distributed"))
+@click.argument("address", callback=_checked)
 @click.option("--backend", "-b", "backends", multiple=True, type=click.Choice(NAMES), help="Announce this; repeatable.")
 @click.option(
     "--subject", "-s", "peers", multiple=True, metavar="NAME[==VERSION][@ARCH,...]", help="Announce this, too."

@@ -42,11 +42,19 @@ def run_cells(
                 for index, cell in group:
                     if station.aborted:
                         return
-                    results[index] = station.run(cell)
-                    on_result(results[index])
+                    result = station.run(cell)
+                    if _was_ended(station, result):
+                        return
+                    results[index] = result
+                    on_result(result)
 
     _all_serve(serve, stations, waiting.clear)
     return [results[index] for index in range(len(cells))]
+
+
+def _was_ended(station: Station, result: Result) -> bool:
+    """Whether a cell failed as its process was ended with the run: it has not been run, then."""
+    return station.aborted and result.status.is_failure
 
 
 def groups_of(cells: Sequence[Cell]) -> list[list[tuple[int, Cell]]]:

@@ -6,6 +6,7 @@ import io
 import sys
 from typing import Final
 
+import click
 from rich.console import Console
 
 __all__ = ["console"]
@@ -14,8 +15,15 @@ PIPED_WIDTH: Final = 160
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console on standard output, or error; in a pipe its lines are long enough not to be folded."""
+    """A console on standard output, or error; in a pipe its lines are long enough not to be folded.
+
+    click.ClickException if the process has no standard output; what it would tell on standard error goes nowhere.
+    """
     stream = sys.stderr if stderr else sys.stdout
+    if stream is None:
+        if not stderr:
+            raise click.ClickException("standard output is closed; redirect it to a file, or to /dev/null")
+        return Console(file=io.StringIO())
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")  # a terminal without these characters still gets the words
     width = None if stream.isatty() else PIPED_WIDTH

@@ -168,6 +168,37 @@ def an_array_inside_a_thread(qd):
     return [Run(launched(qd, k, 30), raises=OUTSIDE), seen(qd, {out: after})]
 
 
+@case(rules=["memory.guard", "vector.index"], params={"n": [3, 24]})
+def a_vector_that_a_parallel_loop_writes(qd, n):
+    total = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def k(first: qd.i32):
+        v = qd.Vector([0] * n)
+        for i in range(3):
+            v[first + i] += 5
+        total[None] = v.sum()
+
+    return [Run(launched(qd, k, n - 1), raises=OUTSIDE), seen(qd, {total: 5})]
+
+
+@case(rules=["vector.index"], params={"index": [3, -1, 2**31 - 1, -(2**31)]})
+def values_that_an_index_chooses_from(qd, index):
+    """Nothing is written, and an element or 0 is read, all of which are 0; and it is no error."""
+    read, total = qd.field(qd.i32, shape=4), qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k(index: qd.i32):
+        for i in read:
+            v, m = qd.Vector([0, 0, 0]), qd.Matrix([[0, 0], [0, 0]])
+            v[index] = 7
+            m[index, index] += 7
+            read[i] = v[index] + m[index, index]
+            total[i] = v.sum() + m.sum()
+
+    return Run(launched(qd, k, index), given={read: [9] * 4, total: [9] * 4}, expect={read: [0] * 4, total: [0] * 4})
+
+
 @case(rules=["memory.guard"], params={"of": ["an i8", "a u8", "an i64", "a u64", "a u32"]})
 def an_index_of_any_type(qd, of):
     """A narrow one stays inside what its type can't leave."""

@@ -19,7 +19,7 @@ from adstack.conformance.harness.cells import Result, Status, Subject
 from adstack.conformance.harness.loading import collect
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.station import Settings
-from adstack.tools.cli import cli
+from adstack.tools.commands import cli
 
 pytestmark = [pytest.mark.library("distributed"), pytest.mark.filterwarnings("ignore")]  # warnings of Dask's own making
 
@@ -133,3 +133,10 @@ def test_a_run_that_no_worker_can_go_on_with_is_told_of(run, tmp_path, monkeypat
 
 def test_a_process_that_is_no_worker_of_the_suite_announces_nothing():
     assert announcement() is None
+
+
+@pytest.mark.parametrize("address", ["foo", "foo:bar", "foo://x:1", ""])
+def test_what_is_no_address_is_told_before_anything_runs(address: str) -> None:
+    result = CliRunner().invoke(cli, ["worker", address], prog_name="adstack")
+    assert result.exit_code == 2
+    assert f"{address!r} is no address such as tcp://10.0.0.1:8786" in " ".join(result.output.split())

@@ -17,7 +17,7 @@ from adstack.conformance.fuzz.differential.grammar import FEATURES
 from adstack.conformance.fuzz.differential.search import Finding, Outcome, drawn
 from adstack.conformance.fuzz.differential.trials import Failure
 from adstack.conformance.harness.cells import Status
-from adstack.tools.cli import cli
+from adstack.tools.commands import cli
 
 pytestmark = [pytest.mark.library("distributed"), pytest.mark.filterwarnings("ignore")]  # warnings of Dask's own making
 

@@ -27,7 +27,7 @@ from adstack.conformance.report.junit import junit
 from adstack.conformance.report.log import Log
 from adstack.conformance.report.summary import Report, record
 from adstack.conformance.report.terminal import show
-from adstack.tools.cli import cli
+from adstack.tools.commands import cli
 
 ODD = "nul \0 bell \a escape \x1b]0;title\a return \r half \udc80 pair \ud83d separator \u2028 mark \ufffe end"
 

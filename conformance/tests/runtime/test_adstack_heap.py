@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import traceback
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -233,3 +236,12 @@ def test_the_error_names_what_a_device_can_bind():
 @pytest.mark.parametrize(("limits", "comes_to"), [((0, 0), 0), ((5, 0), 5), ((0, 7), 7), ((5, 7), 5)])
 def test_of_several_limits_the_least_that_is_one_holds(limits, comes_to):
     assert least(*limits) == comes_to
+
+
+def test_what_programs_see_of_it_is_the_error_that_is_promised() -> None:
+    error = HeapLimit("k", "k.0", 1000, 400)
+    shown = "".join(traceback.format_exception_only(error))
+    assert shown.startswith("adstack.errors.AdstackMemoryError: k: the adstacks of one thread of k.0 take 1000 bytes")
+    told = pickle.loads(pickle.dumps(error))
+    assert type(told) is AdstackMemoryError
+    assert str(told) == str(error)

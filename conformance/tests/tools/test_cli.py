@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from xml.etree import ElementTree as Xml
@@ -15,7 +16,7 @@ from rich.console import Console
 
 from adstack import inspection
 from adstack.conformance.harness.cells import Result, Status
-from adstack.tools.cli import cli
+from adstack.tools.commands import cli
 from adstack.tools.terminal.progress import progress
 
 COMMANDS = ["cache", "doctor", "conformance", "explain", "dump", "completion"]
@@ -43,6 +44,59 @@ def test_help_says_what_a_command_is_for_with_examples(command):
     assert result.exit_code == 0
     assert "Examples:" in result.output
     assert f"adstack {command}" in result.output
+
+
+WRITING = [("cache", "info"), ("conformance", *ONE), ("doctor", "-b", "reference")]
+
+
+def _into(redirection: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = shlex.join([sys.executable, "-m", "adstack.tools.cli", *words])
+    return subprocess.run(["sh", "-c", f"exec {command} {redirection}"], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", WRITING, ids=lambda words: words[0])
+def test_without_standard_output_a_command_says_so(words):
+    done = _into(">&-", *words)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "Error: standard output is closed; redirect it to a file, or to /dev/null\n",
+    )
+
+
+@pytest.mark.parametrize("words", [*WRITING, ("--version",)], ids=lambda words: words[0])
+def test_output_that_finds_no_space_is_told_in_a_line(words):
+    done = _into(">/dev/full", *words)
+    assert (done.returncode, done.stderr) == (1, "the output can't be written: No space left on device\n")
+
+
+def test_a_reader_that_goes_is_told_nothing():
+    done = _into("| true", "conformance", "--list")
+    assert "Traceback" not in done.stderr
+
+
+def test_without_standard_error_a_command_runs():
+    done = _into("2>&-", "cache", "info")
+    assert done.returncode == 0
+    assert done.stdout
+
+
+@pytest.mark.parametrize("module", ["adstack.tools.commands", "rich", "adstack.conformance"])
+def test_an_interrupt_while_it_starts_ends_a_command_as_one_does_later(module):
+    program = f"""
+import sys
+
+class Interrupted:
+    def find_spec(self, name, *rest):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+from adstack.tools.cli import main
+
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (1, "Aborted!")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -13,7 +13,7 @@ from adstack.backends.codegen_llvm.text.scalar_ops import EMITTERS, Site
 from adstack.conformance.harness.loading import collect
 from adstack.inspection import Departure
 from adstack.ir.ops import TABLE
-from adstack.tools.cli import cli
+from adstack.tools.commands import cli
 from adstack.tools.loading.programs import ProgramError
 from adstack.tools.locate import located
 

@@ -31,7 +31,7 @@ from .annotations import check_reference, converted, is_template
 from .assignment import local
 from .control import function_body
 from .entering import DEEPEST_RECURSION, Entered, by_value, enter, returned_as
-from .returns import now, put, result_of
+from .returns import in_a_tuple, now, put, result_of
 
 __all__ = ["call_real"]
 
@@ -155,8 +155,9 @@ def _returned(context: Context, value: KernelObject, annotation: object) -> Kern
         )
     members = _members(annotation)
     if members is not None and value is not None and (not isinstance(value, tuple) or len(value) != len(members)):
-        note = f"got {len(value)}" if isinstance(value, tuple) else f"got {describe(value)}"
-        context.fail(AdstackTypeError, f"the function is annotated to return {len(members)} values", note=note)
+        note = f"got {in_a_tuple(len(value)) if isinstance(value, tuple) else describe(value)}"
+        wanted = in_a_tuple(len(members))
+        context.fail(AdstackTypeError, f"the function is annotated to return {wanted}", note=note)
     return returned_as(context, value, annotation if members is None else members)
 
 

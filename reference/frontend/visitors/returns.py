@@ -188,12 +188,22 @@ def _matrix(context: Context, spec: MatrixSpec, value: object) -> list[Value]:
 
 def _tuple(context: Context, spec: TupleSpec, value: object) -> list[Value]:
     if not isinstance(value, (tuple, list)) or len(value) != len(spec.members):
-        _mismatch(context, f"{len(spec.members)} values", value)
+        _mismatch(context, in_a_tuple(len(spec.members)), value)
     return [v for member, item in zip(spec.members, value, strict=False) for v in flattened(context, member, item)]
 
 
 def _mismatch(context: Context, wanted: str, value: object) -> NoReturn:
-    shown = f"{len(value)} values" if isinstance(value, (tuple, list)) else describe(value)
+    together = isinstance(value, (tuple, list))
+    shown = in_a_tuple(len(value)) if isinstance(value, (tuple, list)) else describe(value)
+    alone = wanted == in_a_tuple(1) and not together
     context.fail(
-        AdstackTypeError, f"the kernel is annotated to return {wanted}", note=f"got {shown}", do="change one of them"
+        AdstackTypeError,
+        f"the kernel is annotated to return {wanted}",
+        note=f"got {shown}",
+        do="annotate the type without brackets, or return (value,)" if alone else "change one of them",
     )
+
+
+def in_a_tuple(count: int) -> str:
+    """So many values that are returned together, for messages."""
+    return "a tuple of 1 value" if count == 1 else f"{count} values"

@@ -153,6 +153,10 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         super().__init__(f"{kernel}: the adstacks of one thread of {task} take {stride} bytes; {there}", loc=loc)
         self.would_do(stride)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """In another process it is an AdstackMemoryError that says the same."""
+        return AdstackMemoryError, (self.message,), {"message": self.message, "loc": self.loc, "do": self.do}
+
     def would_do(self, stride: int) -> None:
         """Say what to do where so many bytes of a lane are enough."""
         self.do = f"{self._reason(stride)[1]}, or run fewer iterations of the loop inside the thread per launch"
@@ -166,6 +170,11 @@ class HeapLimit(AdstackMemoryError):  # noqa: N818 - it says what happened; othe
         if self.limit != self._asked:
             return f"device_memory_GB leaves {self.limit} for them", "raise device_memory_GB, or make less data"
         return f"ad_stack_heap_limit is {self._asked}", f"raise ad_stack_heap_limit to {stride} or more"
+
+
+# Programs know it as what it derives from: that is the name that tracebacks show.
+HeapLimit.__name__ = HeapLimit.__qualname__ = AdstackMemoryError.__name__
+HeapLimit.__module__ = AdstackMemoryError.__module__
 
 
 def least(*limits: int) -> int:

@@ -26,7 +26,7 @@ from adstack.backends.shared.kept import default_folder
 from adstack.backends.shared.object_cache import ObjectCache
 from adstack.runtime.protocol.backend import Bindings
 from adstack.runtime.protocol.options import Options
-from adstack.tools.cli import cli
+from adstack.tools.commands import cli
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from adstack import inspection
 from adstack.backends.shared import kept
-from adstack.tools.cli import cli
+from adstack.tools.commands import cli
 
 NAME = "a/one"
 
