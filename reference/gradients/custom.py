@@ -20,18 +20,18 @@ def _tape() -> Any:
     return recorder if hasattr(recorder, "replaced") else None
 
 
-def grad_replaced(function: Callable[..., Any]) -> Callable[..., Any]:
+def grad_replaced(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a Python function that launches kernels: its gradient is the function under `grad_for`.
 
     A tape records a call of it instead of the launches inside.
     """
 
-    @functools.wraps(function)
+    @functools.wraps(func)
     def replaced(*args: Any, **kwargs: Any) -> Any:
         tape = _tape()
         if tape is None:
-            return function(*args, **kwargs)
-        return tape.replaced(replaced, function, args, kwargs)
+            return func(*args, **kwargs)
+        return tape.replaced(replaced, func, args, kwargs)
 
     replaced.grad = None  # type: ignore[attr-defined]
     return replaced
@@ -55,14 +55,14 @@ def grad_for(primal: object) -> Callable[[F], F]:
     return decorate
 
 
-def no_grad(function: Callable[..., Any]) -> Callable[..., Any]:
+def no_grad(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a Python function that launches kernels: to a tape they are constants."""
 
-    @functools.wraps(function)
+    @functools.wraps(func)
     def constant(*args: Any, **kwargs: Any) -> Any:
         tape = _tape()
         if tape is None:
-            return function(*args, **kwargs)
-        return tape.constant(function, args, kwargs)
+            return func(*args, **kwargs)
+        return tape.constant(func, args, kwargs)
 
     return constant

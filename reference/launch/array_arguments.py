@@ -85,6 +85,7 @@ class NdarrayParameter:
         ndim: number of index axes demanded, or None.
         needs_grad: True demands a gradient, False cuts it, None takes what comes.
         clamped: whether an index outside means the nearest one inside.
+        element_dim: number of axes of the elements, where `element_shape` does not say.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class NdarrayParameter:
         ndim: int | None = None,
         needs_grad: bool | None = None,
         clamped: bool = False,
+        element_dim: int = 0,
     ) -> None:
         self.name = name
         self.dtype = dtype
@@ -102,6 +104,7 @@ class NdarrayParameter:
         self.ndim = ndim
         self.needs_grad = needs_grad
         self.clamped = clamped
+        self.element_dim = element_dim if element_shape is None else len(element_shape)
         self._grad_name, self._dual_name = f"{name}.grad", f"{name}.dual"
         self._accepted: dict[Any, Any] = {}
 
@@ -150,7 +153,7 @@ class NdarrayParameter:
             tag = value.marked()
             beside = "" if value.grad is None else self._grad_name
             return ArrayArgument(self.name, Ndarray, tag, beside) if tag else None
-        if self.element_shape:
+        if self.element_dim:
             return None
         if value.__class__ is np.ndarray and _is_plain(value):
             return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
@@ -236,15 +239,19 @@ class NdarrayParameter:
 
     def _split(self, memory: ArgumentMemory) -> tuple[tuple[int, ...], int]:
         """The element's shape, and the number of index axes."""
-        wanted = self.element_shape
-        if memory.element_shape is not None:
-            if wanted is not None and memory.element_shape != wanted:
-                raise self._mismatch("element shape", wanted, memory.element_shape)
-            return memory.element_shape, len(memory.shape)
-        wanted = wanted or ()
-        trailing = memory.shape[len(memory.shape) - len(wanted) :]
+        wanted, inner = self.element_shape, memory.element_shape
+        if inner is not None:
+            if wanted is not None and inner != wanted:
+                raise self._mismatch("element shape", wanted, inner)
+            if wanted is None and self.element_dim and len(inner) != self.element_dim:
+                raise self._mismatch("element_dim", self.element_dim, len(inner))
+            return inner, len(memory.shape)
+        trailing = memory.shape[max(len(memory.shape) - self.element_dim, 0) :]
+        if wanted is None and len(trailing) == self.element_dim:
+            wanted = trailing
         if trailing != wanted:
-            raise self._mismatch("element shape", wanted, f"{trailing} as its trailing axes")
+            rank = f"{self.element_dim} axes" if wanted is None else wanted
+            raise self._mismatch("element shape", rank, f"{trailing} as its trailing axes")
         return wanted, len(memory.shape) - len(wanted)
 
     def _pass(self, place: str, memory: Buffer | Array, owner: object, call: Call) -> None:

@@ -10,6 +10,7 @@ from typing import Final, overload
 from ..absent import with_absent
 from ..errors import AdstackSyntaxError, AdstackValueError
 from ..runtime.memory.copying import ByName
+from .calling import takes
 from .kinds import KernelObject, PythonFunction
 from .protocol import current_emitter
 
@@ -84,24 +85,37 @@ class BoundPyFunc(BoundFunc):
         return super().__call__(*args, **kwargs)
 
 
-def func(function: PythonFunction) -> Func:
+@overload
+def func(fn: PythonFunction, is_real_function: bool | None = ...) -> Func: ...
+@overload
+def func(*, is_real_function: bool | None = ...) -> Callable[[PythonFunction], Func]: ...
+@takes("func")
+def func(fn: PythonFunction | None = None, is_real_function: bool | None = None) -> Func | Callable[..., Func]:
     """Decorator: make a Python function callable from kernels, inlined where it is called.
+
+    Args:
+        fn: what is decorated; `func(is_real_function=...)` gives the decorator.
+        is_real_function: whether it is one that is compiled by itself, as under `real_func`.
 
     AdstackSyntaxError if it stands above `@staticmethod` or `@classmethod`; called on the host, a func raises that too.
     """
-    if isinstance(function, (staticmethod, classmethod)):
+    if fn is None:
+        return partial(func, is_real_function=is_real_function)
+    if is_real_function:
+        return _real(fn, MOST)
+    if isinstance(fn, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@func goes below @staticmethod", do="write @staticmethod above @func")
-    return Func(function)
+    return Func(fn)
 
 
-def pyfunc(function: PythonFunction) -> PyFunc:
+def pyfunc(fn: PythonFunction) -> PyFunc:
     """Decorator: make a Python function callable from kernels, where it is inlined, and from the host, where it runs.
 
     On the host its arithmetic is Python's.
     """
-    if isinstance(function, (staticmethod, classmethod)):
+    if isinstance(fn, (staticmethod, classmethod)):
         raise AdstackSyntaxError("@pyfunc goes below @staticmethod", do="write @staticmethod above @pyfunc")
-    return PyFunc(function)
+    return PyFunc(fn)
 
 
 MOST: Final = 64

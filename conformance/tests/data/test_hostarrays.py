@@ -351,3 +351,14 @@ def test_the_greatest_float_is_stored_and_what_rounds_beyond_is_infinite(make: M
     a = make(qd.f16, (2,))
     a[0], a[1] = 65504.0, 65520.0
     assert (a[0], a[1]) == (65504.0, float("inf"))
+
+
+@pytest.mark.parametrize("make", [qd.field, qd.ndarray])
+def test_a_whole_array_has_no_length_and_is_no_number(make: Any) -> None:
+    x = make(qd.f32, 3)
+    assert x, "it is there, though it has no length"
+    with pytest.raises(TypeError, match=r"has no len\(\) on the host\n  do: write x.shape\[0\]"):
+        len(x)
+    for to in (float, int):
+        with pytest.raises(TypeError, match=rf"is no number that {to.__name__}\(\) converts\n  do: name an element"):
+            to(x)

@@ -216,3 +216,28 @@ def test_an_array_and_that_of_its_gradients_are_one_argument() -> None:
     call = taken(ANY, WithGradient(np.zeros(2), np.ones(2)))
     assert call.key == [(qd.f64, 1, (), True, False)]
     assert [call.arrays[name].read().tolist() for name in ("a", "a.grad")] == [[0, 0], [1, 1]]
+
+
+def test_an_annotation_may_say_what_elements_are() -> None:
+    def first(annotation: Any) -> Any:
+        @qd.kernel
+        def run(x: annotation) -> qd.f32:
+            return x[1][0]
+
+        return run
+
+    rows, vectors = np.arange(6, dtype=np.float32).reshape(3, 2), qd.Vector.ndarray(2, qd.f32, 3)
+    vectors.from_numpy(rows)
+    for options in ({"element_dim": 1}, {"element_shape": (2,), "dtype": qd.f32}, {"dtype": qd.f32, "element_dim": 1}):
+        run = first(qd.types.ndarray(**options))
+        assert run(rows) == run(rows) == run(vectors) == 2
+    assert first(qd.types.ndarray(dtype=qd.math.vec2, field_dim=1, element_dim=1))(rows) == 2
+    with pytest.raises(qd.AdstackArgumentError, match="element_dim=1, array with element_dim=0"):
+        first(qd.types.ndarray(element_dim=1))(qd.ndarray(qd.f32, 3))
+    with pytest.raises(qd.AdstackArgumentError, match="element shape=2 axes"):
+        first(qd.types.ndarray(element_dim=2))(np.zeros(3, np.float32))
+    with pytest.raises(TypeError, match="element_dim=2 of the annotation of x is not that of"):
+        first(qd.types.ndarray(dtype=qd.math.vec2, element_dim=2))(rows)
+    for wrong in ({"element_dim": 3}, {"element_dim": 2, "element_shape": (2,)}):
+        with pytest.raises(qd.AdstackTypeError, match="have 0, 1 or 2 axes, got element_dim="):
+            qd.types.ndarray(**wrong)
