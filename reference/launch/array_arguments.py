@@ -35,6 +35,7 @@ class ArgumentMemory:
 
     Attributes:
         owner, grad_owner: for arrays, the objects that have the memory.
+        is_plain: whether it is an array of a library that knows no gradients.
     """
 
     dtype: DType
@@ -46,6 +47,7 @@ class ArgumentMemory:
     read_only: bool = False
     owner: object = None
     grad_owner: object = None
+    is_plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class NdarrayParameter:
         dtype: element type demanded, or None.
         element_shape: shape of the elements demanded, or None where the annotation does not say.
         ndim: number of index axes demanded, or None.
-        needs_grad: True demands a gradient, False cuts it, None takes what comes.
+        needs_grad: True demands a gradient, of what can have one; False cuts it, None takes what comes.
         clamped: whether an index outside means the nearest one inside.
         element_dim: number of axes of the elements, where `element_shape` does not say.
     """
@@ -196,7 +198,7 @@ class NdarrayParameter:
             dtype = from_numpy(array.dtype)
         except KeyError:
             raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
-        return ArgumentMemory(dtype, array.shape, None, array, owner=_owner(array))
+        return ArgumentMemory(dtype, array.shape, None, array, owner=_owner(array), is_plain=True)
 
     def _on_device(self, value: Tensor) -> ArgumentMemory | None:
         """The memory of an array that is on a device; None if it is not."""
@@ -216,7 +218,7 @@ class NdarrayParameter:
         if tensor.device.type != "cpu":
             raise self._mismatch("device", "cpu", tensor.device)
         memory = self._numpy((tensor.detach() if tensor.requires_grad else tensor).numpy())
-        memory.owner = tensor
+        memory.owner, memory.is_plain = tensor, False
         if tensor.requires_grad and self.needs_grad is not False:
             if tensor.grad is None:
                 import torch
@@ -232,10 +234,13 @@ class NdarrayParameter:
         element, rank = self._split(memory)
         if self.ndim is not None and rank != self.ndim:
             raise self._mismatch("ndim", self.ndim, rank, "reshape the array, or annotate it with another ndim")
-        if self.needs_grad and memory.grad is None:
-            raise self._mismatch("needs_grad", True, False)
+        lacks = bool(self.needs_grad) and memory.grad is None
+        if lacks and not memory.is_plain:
+            do = "make it with needs_grad=True (torch: requires_grad=True), or leave needs_grad out of the annotation"
+            raise self._mismatch("needs_grad", True, False, do)
         has_grad, has_dual = (p is not None and self.needs_grad is not False for p in (memory.grad, memory.dual))
-        return NdarraySpec(memory.dtype, rank, element, has_grad, has_dual, self.clamped)
+        name = self.name if lacks else ""
+        return NdarraySpec(memory.dtype, rank, element, has_grad, has_dual, self.clamped, name)
 
     def _split(self, memory: ArgumentMemory) -> tuple[tuple[int, ...], int]:
         """The element's shape, and the number of index axes."""
