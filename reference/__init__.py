@@ -16,30 +16,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import math, simt, types
 from .absent import missing as _missing
+from .data.axes import axes, i, ij, ijk, ijkl, ijl, ik, ikl, il, j, jk, jkl, jl, k, kl, l
 from .data.factories import Backend, field, ndarray, tensor
 from .data.fields import Field, Layout, MatrixField, ScalarField
 from .data.ndarrays import Ndarray
-from .data.snode import (
-    FieldsBuilder,
-    SNode,
-    axes,
-    i,
-    ij,
-    ijk,
-    ijkl,
-    ijl,
-    ik,
-    ikl,
-    il,
-    j,
-    jk,
-    jkl,
-    jl,
-    k,
-    kl,
-    l,
-    root,
-)
+from .data.snode import FieldsBuilder, SNode, root
 from .data.sparse import activate, append, deactivate, deactivate_all_snodes, is_active, length, rescale_index
 from .data.struct_fields import StructField
 from .errors import (

@@ -12,7 +12,9 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import i32
 from ..runtime import state
+from ..values.calling import takes
 from . import activation
+from .axes import Axes
 from .field_options import offsets
 from .fields import Field, ScalarField
 from .giving_back import give_back
@@ -20,58 +22,7 @@ from .hostvalues import countable, extents
 from .levels import Cells, Level, ListAxis, Node
 from .placement import Placement, placed
 
-__all__ = [
-    "FieldsBuilder",
-    "SNode",
-    "SNodeTree",
-    "axes",
-    "i",
-    "ij",
-    "ijk",
-    "ijkl",
-    "ijl",
-    "ik",
-    "ikl",
-    "il",
-    "j",
-    "jk",
-    "jkl",
-    "jl",
-    "k",
-    "kl",
-    "l",
-    "root",
-]
-
-
-class Axes(tuple[int, ...]):
-    """Names of index axes: `i` is the first, `j` the second, `ij` both."""
-
-    __slots__ = ()
-
-
-def axes(*numbers: int) -> Axes:
-    """Index axes by their `numbers`: `axes(0, 1)` is `ij`. AdstackArgumentError if one is negative or comes twice."""
-    if not all(isinstance(n, int) and n >= 0 for n in numbers) or len(set(numbers)) != len(numbers):
-        raise AdstackArgumentError(f"axes are distinct numbers >= 0, got {numbers}")
-    return Axes(numbers)
-
-
-i: Final = axes(0)
-j: Final = axes(1)
-k: Final = axes(2)
-l: Final = axes(3)  # noqa: E741 - the name programs use
-ij: Final = axes(0, 1)
-ik: Final = axes(0, 2)
-il: Final = axes(0, 3)
-jk: Final = axes(1, 2)
-jl: Final = axes(1, 3)
-kl: Final = axes(2, 3)
-ijk: Final = axes(0, 1, 2)
-ijl: Final = axes(0, 1, 3)
-ikl: Final = axes(0, 2, 3)
-jkl: Final = axes(1, 2, 3)
-ijkl: Final = axes(0, 1, 2, 3)
+__all__ = ["FieldsBuilder", "SNode", "SNodeTree", "root"]
 
 
 class Words(ScalarField):
@@ -153,22 +104,27 @@ class SNode(Node):
 
     # ---- levels below
 
+    @takes("dense", axes="indices")
     def dense(self, indices: object, dimensions: object) -> SNode:
         """A level with these axes, such as `qd.ij`; `dimensions` is one extent for all of them, or one for each."""
         return self.child_level("dense", indices, dimensions)
 
+    @takes("bitmasked", axes="indices")
     def bitmasked(self, indices: object, dimensions: object) -> SNode:
         """A level with the `indices` and `dimensions` of `dense`, each of whose cells is active or not."""
         return self._masked("bitmasked", indices, dimensions)
 
+    @takes("pointer", axes="indices")
     def pointer(self, indices: object, dimensions: object) -> SNode:
         """A level with the arguments of `bitmasked`, for blocks of elements that are active together."""
         return self._masked("pointer", indices, dimensions)
 
+    @takes("hash", axes="indices")
     def hash(self, indices: object, dimensions: object) -> SNode:
         """A level with the `indices` and `dimensions` of `pointer`: adstack keeps both in the same way."""
         return self._masked("hash", indices, dimensions)
 
+    @takes("dynamic", axes="axis", index="axis")
     def dynamic(self, axis: object, dimension: object, chunk_size: int | None = None) -> SNode:
         """A level of lists: in each cell of this level there is one, of at most `dimension` elements along one axis.
 

@@ -15,14 +15,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def takes(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def takes(name: str, **other: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorator of a function or method that users call by a `name`: other arguments than its own are an error that
     says which it takes.
+
+    Args:
+        name: what users call it.
+        other: names that existing programs give to some arguments -> those that the arguments have here.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            for known in other.keys() & kwargs.keys():
+                if other[known] not in kwargs:
+                    kwargs[other[known]] = kwargs.pop(known)
             try:
                 return function(*args, **kwargs)
             except TypeError:

@@ -13,14 +13,12 @@ class Template:
     Args:
         element_type: what existing programs say of the elements of a field that is passed; nobody looks at it.
         ndim: the same of its axes.
-        tensor: another name of `element_type`.
-        dim: another name of `ndim`.
+
+    Existing programs call them `tensor` and `dim` as well.
     """
 
-    @takes("template")
-    def __init__(
-        self, element_type: object = None, ndim: object = None, *, tensor: object = None, dim: object = None
-    ) -> None:
+    @takes("template", tensor="element_type", dim="ndim")
+    def __init__(self, element_type: object = None, ndim: object = None) -> None:
         """Nothing is kept: the object that is passed has a type and axes of its own."""
 
     def __repr__(self) -> str:

@@ -54,6 +54,7 @@ NAMES: dict[Callable[..., object], str] = {
     qd.MatrixField.to_torch: "self device keep_dims",
     qd.ScalarField.to_numpy: "self dtype",
     qd.ScalarField.fill: "self val",
+    qd.Matrix.fill: "self val",
     qd.ScalarField.from_numpy: "self arr",
     qd.ScalarField.from_torch: "self arr",
     qd.StructField.from_numpy: "self array_dict",
@@ -111,6 +112,11 @@ def test_a_builder_takes_arguments_by_name() -> None:
     builder.dense(indices=qd.ij, dimensions=(2, 3)).place(x)
     builder.finalize(raise_warning=False)
     assert x.shape == (2, 3)
+    level = qd.root.dense(indices=qd.i, dimensions=2)
+    assert level.dense(axes=qd.j, dimensions=3).shape == level.pointer(axes=qd.j, dimensions=3).shape == (2, 3)
+    assert qd.FieldsBuilder().dynamic(index=qd.i, dimension=4).shape == (4,)
+    with pytest.raises(qd.AdstackTypeError, match=r"dense\(\) got an unexpected keyword argument 'axes'"):
+        level.dense(indices=qd.j, axes=qd.j, dimensions=3)
 
 
 def test_columns_may_have_an_axis_of_their_own() -> None:
