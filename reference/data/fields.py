@@ -140,6 +140,7 @@ class Field(Uncopied, HostArray):
         node = self._usable().node
         return () if node is None else node.cells
 
+    @takes("parent")
     def parent(self, n: int = 1) -> Node:
         """The level where it was placed, or for `n` > 1 the one `n - 1` levels above.
 

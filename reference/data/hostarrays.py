@@ -199,6 +199,7 @@ class HostArray(Refusals, ABC):
         if RECORDERS:
             linked.wrote(self, ..., written)
 
+    @takes("copy_from")
     def copy_from(self, other: HostArray) -> None:
         """Replace all elements by those of a field or ndarray of the same shape; AdstackRuntimeTypeError for others.
 

@@ -177,6 +177,7 @@ class SNode(Node):
 
     # ---- fields
 
+    @takes("place")
     def place(self, *things: object, offset: object = None) -> SNode:
         """Give `things`, fields of any kind, gradients included, this level's shape, and `offset` as least indices."""
         self._tree.check_open()
@@ -286,6 +287,7 @@ class FieldsBuilder(SNode):
         self._builder = _BuilderTree(ready=False)
         super().__init__(self._builder, {})
 
+    @takes("finalize")
     def finalize(self, raise_warning: bool = True) -> SNodeTree:
         """Make the fields usable; `raise_warning` is accepted, and there is nothing to warn of."""
         self._builder.check_open()
@@ -322,6 +324,7 @@ class Root(SNode):
         self._enter()
         return super().child_level(kind, axes, dimensions)
 
+    @takes("place")
     def place(self, *things: object, offset: object = None) -> SNode:
         """See `SNode.place`."""
         self._enter()

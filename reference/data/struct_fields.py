@@ -74,6 +74,7 @@ class StructField(Uncopied, Refusals):
         """The names of the members."""
         return list(self.field_dict)
 
+    @takes("get_member_field")
     def get_member_field(self, key: str) -> Member:
         """The field of the member called `key`; AdstackAttributeError, with names that are near, if there is none."""
         if key not in self.field_dict:
@@ -140,6 +141,7 @@ class StructField(Uncopied, Refusals):
     def __setitem__(self, key: object, value: object) -> None:
         Struct.assign(self[key], value if isinstance(value, (Struct, dict)) else self.type.cast(value))
 
+    @takes("fill")
     def fill(self, val: object) -> None:
         """Set all elements: `val` has the members of a struct or dict, or is one number for every number in them."""
         members = members_of(val) if isinstance(val, (Struct, dict)) else dict.fromkeys(self.field_dict, val)
@@ -147,6 +149,7 @@ class StructField(Uncopied, Refusals):
         for name, member in members.items():
             self.field_dict[name].fill(member)
 
+    @takes("copy_from")
     def copy_from(self, other: StructField) -> None:
         """Take over the elements of another struct field; AdstackRuntimeTypeError unless it has the same members."""
         if not isinstance(other, StructField) or other.keys != self.keys:

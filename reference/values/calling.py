@@ -77,15 +77,17 @@ def _refusal(
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return None
+    parameters = signature.parameters.values()
+    unknown = [key for key in kwargs if key not in signature.parameters]
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        said = _said(error) if open_ended or not unknown else f"got an unexpected keyword argument {unknown[0]!r}"
         named = name or getattr(function, "__name__", type(function).__name__)
-        taken = ", ".join(str(p).partition(":")[0].partition("=")[0] for p in signature.parameters.values())
+        taken = ", ".join(str(p).partition(":")[0].partition("=")[0] for p in parameters)
         own = taken.removeprefix("self, ").removeprefix("self")
-        return AdstackTypeError(
-            f"{named}() {_said(error)}", do=f"it takes {own}" if own else "call it without arguments"
-        )
+        return AdstackTypeError(f"{named}() {said}", do=f"it takes {own}" if own else "call it without arguments")
     return None
 
 

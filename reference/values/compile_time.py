@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from ..errors import AdstackAssertionError, AdstackSyntaxError, AdstackTypeError
+from .calling import takes
 from .elements import Elements
 from .kinds import KernelObject
 from .protocol import is_expr
@@ -33,6 +34,7 @@ def static(x: object, *rest: object) -> KernelObject:
     return (x, *rest) if rest else x
 
 
+@takes("static_assert")
 def static_assert(cond: object, msg: object = None) -> None:
     """Refuse to compile the kernel unless a condition holds that is known then; on the host, an assert.
 
@@ -57,6 +59,7 @@ def static_print(*args: object, sep: str = " ", end: str = "\n") -> None:
     print(*args, sep=sep, end=end)
 
 
+@takes("assume_in_range")
 def assume_in_range(val: object, base: object, low: object, high: object) -> KernelObject:
     """The value; a hint that it is in `[base + low, base + high)`, which does not change results."""
     return val
@@ -89,6 +92,7 @@ class NdRange:
         return (tuple(self.sorted(point)) for point in product(*(range(lo, hi) for lo, hi in self.nested)))
 
 
+@takes("ndrange")
 def ndrange(*extents: object, axes: Sequence[int] | None = None) -> NdRange:
     """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1; one point without axes.
 
@@ -138,6 +142,7 @@ def grouped(x: object) -> Grouped:
     return Grouped(x)
 
 
+@takes("loop_config")
 def loop_config(
     *,
     serialize: bool = False,

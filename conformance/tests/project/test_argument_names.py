@@ -226,10 +226,15 @@ def _asked() -> qd.i32:
         ),
         (lambda: qd.Vector.field(3, qd.f32, grad=True), r"field\(\) got an unexpected keyword argument 'grad'"),
         (lambda: qd.types.ndarray(rank=1), r"types.ndarray\(\) got .* 'rank'\n  do: it takes dtype, ndim, element_dim"),
-        (_filled, r"fill\(\) missing a required argument: 'val'\n  do: it takes val"),
-        (_selected, r"select\(\) missing a required argument: 'cond'\n.*\n.*\n  do: it takes cond, x1, x2"),
+        (_filled, r"fill\(\) got an unexpected keyword argument 'by'\n  do: it takes val"),
+        (_selected, r"select\(\) got an unexpected keyword argument 'condition'\n.*\n.*\n  do: it takes cond, x1, x2"),
         (_hinted, r"loop_config\(\) got .* 'blocks'"),
-        (_asked, r"is_active\(\) missing a required argument: 'node'"),
+        (lambda: qd.ndrange(2, step=1), r"ndrange\(\) got .* 'step'\n  do: it takes \*extents, axes"),
+        (lambda: qd.ad.Tape(fn=None), r"ad.Tape\(\) got .* 'fn'\n  do: it takes loss, clear_gradients"),
+        (lambda: qd.root.place(of=3), r"place\(\) got .* 'of'\n  do: it takes \*things, offset"),
+        (lambda: qd.types.vector(3, qd.f32, packed=True), r"types.vector\(\) got .* 'packed'"),
+        (lambda: qd.Matrix.field(2), r"Matrix.field\(\) missing a required argument: 'm'"),
+        (_asked, r"is_active\(\) got an unexpected keyword argument 'level'"),
     ],
 )
 def test_other_arguments_are_told_what_is_taken(call: Callable[[], object], message: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import AdstackTypeError
+from ..calling import takes
 from ..elements import Elements, as_elements, describe
 from ..kinds import Operand, TypeLike
 from ..making import factories
@@ -146,16 +147,19 @@ class Matrix(Linear, Swizzles, Access):
         return Matrix([int(k == i) for k in range(n)], dt)
 
     @staticmethod
+    @takes("Matrix.field")
     def field(n: int, m: int, dtype: object, *args: object, **options: object) -> Operand:
         """A field of n x m matrices with elements of a scalar type; the other arguments as for `field`."""
         return factories().field(_sized(dtype, n, m), *args, **options)
 
     @staticmethod
+    @takes("Matrix.ndarray")
     def ndarray(n: int, m: int, dtype: object, *args: object, **options: object) -> Operand:
         """An ndarray of n x m matrices with elements of a scalar type; the other arguments as for `ndarray`."""
         return factories().ndarray(_sized(dtype, n, m), *args, **options)
 
     @staticmethod
+    @takes("Matrix.tensor")
     def tensor(n: int, m: int, dtype: object, *args: object, **options: object) -> Operand:
         """A tensor of n x m matrices with elements of a scalar type; the other arguments as for `tensor`."""
         return factories().tensor(_sized(dtype, n, m), *args, **options)
@@ -172,16 +176,19 @@ class Vector(Matrix):
     __slots__ = ()
 
     @staticmethod
+    @takes("Vector.field")
     def field(n: int, dtype: object, *args: object, **options: object) -> Operand:  # type: ignore[override]
         """A field of vectors of n components of a scalar type; the other arguments as for `field`."""
         return factories().field(_sized(dtype, n), *args, **options)
 
     @staticmethod
+    @takes("Vector.ndarray")
     def ndarray(n: int, dtype: object, *args: object, **options: object) -> Operand:  # type: ignore[override]
         """An ndarray of vectors of n components of a scalar type; the other arguments as for `ndarray`."""
         return factories().ndarray(_sized(dtype, n), *args, **options)
 
     @staticmethod
+    @takes("Vector.tensor")
     def tensor(n: int, dtype: object, *args: object, **options: object) -> Operand:  # type: ignore[override]
         """A tensor of vectors of n components of a scalar type; the other arguments as for `tensor`."""
         return factories().tensor(_sized(dtype, n), *args, **options)

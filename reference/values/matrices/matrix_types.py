@@ -9,6 +9,7 @@ from ...absent import with_absent
 from ...errors import AdstackTypeError
 from ...ir import types as ir
 from ...ir.types import DType
+from ..calling import takes
 from ..elements import Elements, describe
 from ..kinds import Operand, TypeLike
 from ..making import factories
@@ -102,11 +103,13 @@ if TYPE_CHECKING:
         def __init__(self, *values: object) -> None: ...
 
 
+@takes("types.vector")
 def vector(n: int, dtype: object) -> MatrixType:
     """The type of vectors of n components of a scalar type `dtype`."""
     return MatrixType((size("n", n),), dtype_of(dtype))
 
 
+@takes("types.matrix")
 def matrix(n: int, m: int, dtype: object) -> MatrixType:
     """The type of matrices of n rows and m columns, with elements of a scalar type `dtype`."""
     return MatrixType((size("n", n), size("m", m)), dtype_of(dtype))
