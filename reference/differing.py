@@ -12,7 +12,8 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
     "qd": (
         row(
             "init",
-            "an unknown option is an error with the nearest name; options of other compilers do nothing",
+            "an unknown option is an error with the nearest name; options of other compilers do nothing, "
+            "and those for what is done in another way, such as kernel_profiler, warn",
             "fast_math is off unless it is asked for; announce=False leaves out the line about the device",
         ),
         row(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import enum
 import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import numpy.typing as npt
 
 from ..absent import missing, with_absent
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.structure import Place
-from ..ir.types import DType, from_numpy
+from ..ir.types import DType
 from ..runtime import state
-from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
-from ..values.scalars import scalar_type
+from ..values.calling import takes
+from .field_options import Layout, check_layout, check_order, element_dtype, offsets
 from .hostarrays import HostArray
 from .hostvalues import extents
 from .levels import Cells, Node
@@ -26,15 +26,6 @@ from .placement import Of, Placement, Spot, placed
 __all__ = ["Field", "Layout", "MatrixField", "ScalarField", "make_field"]
 
 _numbers = itertools.count()
-_AXES = "ijklmnopqrstuvwxyz"
-"""Names of the index axes, in `order`."""
-
-
-class Layout(enum.Enum):
-    """How the elements of a field of vectors or matrices stand in memory: accepted for existing programs."""
-
-    AOS = 0
-    SOA = 1
 
 
 @with_absent("a field")
@@ -153,6 +144,7 @@ class Field(Uncopied, HostArray):
         node = self._usable().node
         return () if node is None else node.cells
 
+    @takes("parent")
     def parent(self, n: int = 1) -> Node:
         """The level where it was placed, or for `n` > 1 the one `n - 1` levels above.
 
@@ -295,6 +287,34 @@ class MatrixField(Field):
         """Number of axes of an element."""
         return len(self.element_shape)
 
+    @takes("to_numpy")
+    def to_numpy(  # type: ignore[override]  # the order of arguments in existing programs
+        self, keep_dims: bool = False, dtype: npt.DTypeLike | None = None, copy: bool = True
+    ) -> Array:
+        """The elements as a numpy array of shape `shape + element_shape`.
+
+        Args:
+            keep_dims: whether the array has an axis for columns where there is one, for vectors as for n x 1 matrices.
+            dtype: as for a field of numbers.
+            copy: as for a field of numbers.
+        """
+        array: Array = self._with_columns(self._numpy(dtype, copy), keep_dims)
+        return array
+
+    def _with_columns(self, array: Any, kept: bool) -> Any:
+        """A numpy array or torch tensor of all elements with an axis for their columns, or without if there is one."""
+        has = array.ndim == len(self.shape) + 2
+        if self.m != 1 or has == kept:
+            return array
+        return array[..., None] if kept else array[..., 0]
+
+    @takes("to_torch")
+    def to_torch(  # type: ignore[override]  # the order of arguments in existing programs
+        self, device: object = None, keep_dims: bool = False, copy: bool = True
+    ) -> Any:
+        """The elements as a torch tensor, with `keep_dims` as for `to_numpy`; see there, and `Field.to_torch`."""
+        return self._with_columns(super().to_torch(device, copy), keep_dims)
+
     def get_scalar_field(self, *indices: int) -> Any:
         """One number of every element, as a numpy array that shares the memory where that is the host's own.
 
@@ -303,24 +323,23 @@ class MatrixField(Field):
         if self._array is None:
             self._reach()
         at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self.to_numpy(copy=self._array is None or bool(self._cells))[at]
+        return self._numpy(copy=self._array is None or bool(self._cells))[at]
 
 
 def make_field(
     dtype: object,
     shape: object = None,
     element_shape: tuple[int, ...] = (),
-    *,
+    order: str | None = None,
     name: str = "",
     offset: object = None,
     needs_grad: bool = False,
     needs_dual: bool = False,
-    order: str | None = None,
     layout: object = None,
 ) -> Field:
     """A field of elements of `element_shape`; without a shape it is to be placed under `root`.
 
-    `order`, the order of axes in memory, and the `layout` of vectors and matrices are accepted for existing programs:
+    `order`, the order of axes in memory, and the `layout` of elements are accepted for existing programs:
     where what stands in memory is adstack's own business.
     """
     scalar = element_dtype(dtype, "field", needs_grad or needs_dual)
@@ -333,67 +352,9 @@ def make_field(
         field.grad = kind(scalar, field.element_shape, of=of, role="grad")
         field.dual = field.grad.across = kind(scalar, field.element_shape, of=of, role="dual")
         field.grad.follows, field.dual.follows = needs_grad, needs_dual
-    if layout is not None and not (element_shape and isinstance(layout, Layout)):
-        raise AdstackArgumentError(
-            f"layout={layout!r} is no layout of this field",
-            do="only vectors and matrices have one: qd.Layout.AOS or SOA",
-        )
+    check_layout(layout)
     if shape is not None:
         axes = extents("a field", shape, least=1)
-        _check_order(order, len(axes))
+        check_order(order, len(axes))
         field.put(Placement(axes, offsets(offset, len(axes)), own=True))
     return field
-
-
-def _check_order(order: str | None, rank: int) -> None:
-    """It must name each axis once: "i", "j" and so on."""
-    names = _AXES[:rank]
-    if order is not None and sorted(order) != list(names):
-        raise AdstackArgumentError(f"order={order!r} must name each of the axes {', '.join(names)} once")
-
-
-def _type_for(dtype: Any) -> str:
-    """What to write for what is no scalar type: that of numpy's type, if it is one."""
-    if isinstance(dtype, (tuple, int)):
-        return "the type comes first: qd.field(qd.f32, shape=...)"
-    if not isinstance(dtype, (type, str, np.dtype)):
-        return "use one such as qd.f32"
-    try:
-        return f"write qd.{from_numpy(np.dtype(dtype))}"
-    except (TypeError, KeyError):
-        return "use one such as qd.f32"
-
-
-def element_dtype(dtype: object, what: str, differentiated: bool) -> DType:
-    """The scalar type that a program named.
-
-    Args:
-        dtype: the type as the program wrote it.
-        what: what messages call the data, "field" or "ndarray".
-        differentiated: whether a gradient or a dual was asked for beside the data.
-
-    Raises:
-        AdstackRuntimeTypeError: if it is no scalar type, or a type of integers that is to have a gradient or a dual.
-    """
-    scalar = scalar_type(dtype)
-    if not isinstance(scalar, DType):
-        raise AdstackRuntimeTypeError(f"{dtype!r} can't be the element type of the {what}", do=_type_for(dtype))
-    if differentiated and not scalar.is_float:
-        raise AdstackRuntimeTypeError(
-            f"{scalar} is not supported for {what} with `needs_grad=True` or `needs_dual=True`",
-            do="only f16, f32 and f64 have gradients",
-        )
-    return scalar
-
-
-def offsets(offset: object, rank: int) -> tuple[int, ...]:
-    """An offset as programs write it, None for zeros, as one integer per axis.
-
-    AdstackArgumentError if there are not `rank` integers.
-    """
-    if offset is None:
-        return (0,) * rank
-    entries = tuple(offset) if isinstance(offset, (tuple, list)) else (offset,)
-    if len(entries) != rank or not all(hasattr(type(o), "__index__") for o in entries):
-        raise AdstackArgumentError(f"the offset {offset!r} must have one integer for each of {rank} axes")
-    return tuple(int(o) for o in entries)

@@ -17,7 +17,6 @@ from ..errors import (
     AdstackMemoryError,
     AdstackRuntimeError,
     AdstackRuntimeTypeError,
-    AdstackTypeError,
 )
 from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
@@ -25,15 +24,17 @@ from ..runtime.threads.capturing import CAPTURING
 from ..runtime.threads.recording import RECORDERS, host_wrote
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values import linked
+from ..values.calling import takes
 from ..values.elements import Elements
 from . import activation, dlpack, hostvalues
 from .device_arrays import described
 from .levels import Cells
+from .refusals import Refusals
 
 __all__ = ["HostArray"]
 
 
-class HostArray(ABC):
+class HostArray(Refusals, ABC):
     """An array of scalars, vectors or matrices of one dtype.
 
     Access to single elements is the hot path. While the host can address the memory, `_array` is that memory, `bounds`
@@ -83,6 +84,9 @@ class HostArray(ABC):
     @abstractmethod
     def label(self) -> str:
         """What to call this array in messages."""
+
+    def _called(self) -> str:
+        return self.label
 
     # ---- elements
 
@@ -178,22 +182,18 @@ class HostArray(ABC):
         """Give direct access up: every access asks for the memory."""
         self._fast, self._item, self._array, self.bounds = 0, None, None, None
 
-    def __iter__(self) -> Any:
-        raise AdstackRuntimeTypeError(
-            f"{self.label} can't be iterated over on the host", do="use to_numpy(), or index it"
-        )
-
     # ---- all elements
 
-    def fill(self, value: object) -> None:
-        """Set every element to `value`: a number, or a vector or matrix of the element's shape.
+    @takes("fill")
+    def fill(self, val: object) -> None:
+        """Set every element to `val`: a number, or a vector or matrix of the element's shape.
 
         Of a sparse field these are the active ones.
         """
         # one number for all is written in long rows, which copies of a short vector are not
-        alike = not self.element_shape or isinstance(value, (bool, int, float))
-        values = hostvalues.scalar(self, value) if alike else hostvalues.element(self, value)
-        self._replace(values, value, activation.fill)
+        alike = not self.element_shape or isinstance(val, (bool, int, float))
+        values = hostvalues.scalar(self, val) if alike else hostvalues.element(self, val)
+        self._replace(values, val, activation.fill)
 
     def _replace(self, values: Any, written: object, sparse: Callable[[Any, Any], None]) -> None:
         """Write every element, by `sparse` in a sparse field; `written` is what the host wanted to write."""
@@ -204,6 +204,7 @@ class HostArray(ABC):
         if RECORDERS:
             linked.wrote(self, ..., written)
 
+    @takes("copy_from")
     def copy_from(self, other: HostArray) -> None:
         """Replace all elements by those of a field or ndarray of the same shape; AdstackRuntimeTypeError for others.
 
@@ -240,6 +241,7 @@ class HostArray(ABC):
             host_wrote(self, ...)
         return done
 
+    @takes("to_numpy")
     def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
         """The elements as a numpy array of shape `shape + element_shape`.
 
@@ -251,6 +253,10 @@ class HostArray(ABC):
             AdstackArgumentError: if the memory can't be shared, as it is a device's or of another type.
             AdstackMemoryError: if the host has no memory for a copy.
         """
+        return self._numpy(dtype, copy)
+
+    def _numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
+        """See `to_numpy`."""
         if self._array is None:
             self._reach()
         if copy:
@@ -277,16 +283,18 @@ class HostArray(ABC):
                 do="free memory, or look at single elements, or copy parts to a smaller field in a kernel",
             ) from error
 
-    def from_numpy(self, array: object) -> None:
+    @takes("from_numpy")
+    def from_numpy(self, arr: object) -> None:
         """Replace all elements by those of a numpy array of any layout, or of nested lists.
 
         Its shape is `shape + element_shape`. Numbers are converted as single ones are: see `memory.stores`.
         AdstackArgumentError if the shape is another one, or a number is out of range. Of a sparse field, what gets a
         number that is not 0 is activated.
         """
-        listed = array if isinstance(array, (list, tuple)) else None
-        self._replace(hostvalues.bulk(self, np.asarray(array)), listed, activation.replace)
+        listed = arr if isinstance(arr, (list, tuple)) else None
+        self._replace(hostvalues.bulk(self, np.asarray(arr)), listed, activation.replace)
 
+    @takes("to_torch")
     def to_torch(self, device: object = None, copy: bool = True) -> Any:
         """The elements as a torch tensor of shape `shape + element_shape`.
 
@@ -300,17 +308,18 @@ class HostArray(ABC):
         """
         if not copy and self._array is None:
             return _torch().as_tensor(self, device="cuda" if device is None else device)
-        tensor = _torch().from_numpy(self.to_numpy(copy=copy))
+        tensor = _torch().from_numpy(self._numpy(copy=copy))
         return tensor if device is None else tensor.to(device)
 
-    def from_torch(self, tensor: object) -> None:
-        """Replace all elements by those of a torch `tensor` of shape `shape + element_shape`.
+    @takes("from_torch")
+    def from_torch(self, arr: object) -> None:
+        """Replace all elements by those of a torch tensor `arr` of shape `shape + element_shape`.
 
         AdstackRuntimeTypeError if it is no torch tensor; what else is refused, `from_numpy` says.
         """
-        if not hasattr(tensor, "detach"):
-            raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(tensor).__name__}")
-        self.from_numpy(tensor.detach().cpu().numpy())
+        if not hasattr(arr, "detach"):
+            raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(arr).__name__}")
+        self.from_numpy(arr.detach().cpu().numpy())
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -328,34 +337,23 @@ class HostArray(ABC):
     def __dlpack__(self, **request: Any) -> Any:
         self._check_shared()
         if dlpack.device_of(self.buffer) is None:
-            return self.to_numpy(copy=False).__dlpack__(**request)
+            return self._numpy(copy=False).__dlpack__(**request)
         self.buffer.share()
         return dlpack.capsule(self.buffer, **request)
 
     def __dlpack_device__(self) -> Any:
-        return dlpack.device_of(self.buffer) or self.to_numpy(copy=False).__dlpack_device__()
+        return dlpack.device_of(self.buffer) or self._numpy(copy=False).__dlpack_device__()
 
-    def to_dlpack(self) -> Any:
-        """A DLPack capsule that shares the memory."""
+    @takes("to_dlpack")
+    def to_dlpack(self, versioned: bool = False) -> Any:
+        """A DLPack capsule that shares the memory; `versioned` is accepted, and it has no version in either case."""
         return self.__dlpack__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return self.to_numpy(dtype)
+        return self.to_numpy(dtype=dtype)
 
     def __str__(self) -> str:
         return str(self.to_numpy())
-
-    def _calculate(self, other: object) -> Any:
-        """Refuse arithmetic, which fields do not have; beside an array of numpy's, numpy decides."""
-        if isinstance(other, (np.ndarray, np.generic)):
-            return NotImplemented
-        raise AdstackTypeError(
-            f"{self.label} can't be calculated with on the host",
-            do="write a kernel, or use to_numpy(): x.to_numpy() + 1.0",
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _calculate
-    __pow__ = __rpow__ = __matmul__ = __lt__ = __le__ = __gt__ = __ge__ = _calculate
 
 
 def _torch() -> Any:

@@ -16,7 +16,7 @@ from ..ir.types import DType
 from ..runtime import state
 from ..runtime.memory.buffers import Buffer
 from ..runtime.protocol.words import BESIDE, TAG
-from .fields import element_dtype
+from .field_options import element_dtype
 from .hostarrays import HostArray
 from .hostvalues import extents
 

@@ -12,10 +12,12 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import i32
 from ..runtime import state
+from ..values.calling import takes
 from ..values.protocol import own
 from . import activation
 from .axes import Axes
-from .fields import Field, ScalarField, offsets
+from .field_options import offsets
+from .fields import Field, ScalarField
 from .giving_back import give_back
 from .hostvalues import countable, extents
 from .levels import Cells, Level, ListAxis, Node
@@ -103,33 +105,38 @@ class SNode(Node):
 
     # ---- levels below
 
-    def dense(self, axes: object, dimensions: object) -> SNode:
-        """A level with these axes; `dimensions` is one extent for all of them, or one for each."""
-        return self.child_level("dense", axes, dimensions)
+    @takes("dense", axes="indices")
+    def dense(self, indices: object, dimensions: object) -> SNode:
+        """A level with these axes, such as `qd.ij`; `dimensions` is one extent for all of them, or one for each."""
+        return self.child_level("dense", indices, dimensions)
 
-    def bitmasked(self, axes: object, dimensions: object) -> SNode:
-        """A level with the `axes` and `dimensions` of `dense`, each of whose cells is active or not."""
-        return self._masked("bitmasked", axes, dimensions)
+    @takes("bitmasked", axes="indices")
+    def bitmasked(self, indices: object, dimensions: object) -> SNode:
+        """A level with the `indices` and `dimensions` of `dense`, each of whose cells is active or not."""
+        return self._masked("bitmasked", indices, dimensions)
 
-    def pointer(self, axes: object, dimensions: object) -> SNode:
-        """A level with the `axes` and `dimensions` of `bitmasked`, for blocks of elements that are active together."""
-        return self._masked("pointer", axes, dimensions)
+    @takes("pointer", axes="indices")
+    def pointer(self, indices: object, dimensions: object) -> SNode:
+        """A level with the arguments of `bitmasked`, for blocks of elements that are active together."""
+        return self._masked("pointer", indices, dimensions)
 
-    def hash(self, axes: object, dimensions: object) -> SNode:
-        """A level with the `axes` and `dimensions` of `pointer`: adstack keeps both in the same way."""
-        return self._masked("hash", axes, dimensions)
+    @takes("hash", axes="indices")
+    def hash(self, indices: object, dimensions: object) -> SNode:
+        """A level with the `indices` and `dimensions` of `pointer`: adstack keeps both in the same way."""
+        return self._masked("hash", indices, dimensions)
 
-    def dynamic(self, axes: object, dimension: object, chunk_size: int | None = None) -> SNode:
+    @takes("dynamic", axes="axis", index="axis")
+    def dynamic(self, axis: object, dimension: object, chunk_size: int | None = None) -> SNode:
         """A level of lists: in each cell of this level there is one, of at most `dimension` elements along one axis.
 
         `chunk_size`, how many elements other libraries allocate at a time, is accepted for existing programs.
         """
-        child = self.child_level("dynamic", axes, dimension)
-        if not isinstance(axes, Axes) or len(axes) != 1:
+        child = self.child_level("dynamic", axis, dimension)
+        if not isinstance(axis, Axes) or len(axis) != 1:
             raise AdstackArgumentError("a dynamic level has one axis", do="write root.dense(...).dynamic(qd.j, n)")
-        (axis,) = axes
-        position, above = sorted(child.extents).index(axis), self.extents.get(axis)
-        capacity = child.extents[axis] // (above or 1)
+        (number,) = axis
+        position, above = sorted(child.extents).index(number), self.extents.get(number)
+        capacity = child.extents[number] // (above or 1)
         child.make_sparse("length", self.shape, ListAxis(position, capacity, above is not None))
         return child
 
@@ -171,6 +178,7 @@ class SNode(Node):
 
     # ---- fields
 
+    @takes("place")
     def place(self, *things: object, offset: object = None) -> SNode:
         """Give `things`, fields of any kind, gradients included, this level's shape, and `offset` as least indices."""
         self._tree.check_open()
@@ -309,8 +317,9 @@ class FieldsBuilder(SNode):
         self._builder = _BuilderTree(ready=False)
         super().__init__(self._builder, {})
 
-    def finalize(self) -> SNodeTree:
-        """Make the fields usable."""
+    @takes("finalize")
+    def finalize(self, raise_warning: bool = True) -> SNodeTree:
+        """Make the fields usable; `raise_warning` is accepted, and there is nothing to warn of."""
         self._builder.check_open()
         self._builder.finalized = True
         for placement in self._builder.placements:
@@ -345,6 +354,7 @@ class Root(SNode):
         self._enter()
         return super().child_level(kind, axes, dimensions)
 
+    @takes("place")
     def place(self, *things: object, offset: object = None) -> SNode:
         """See `SNode.place`."""
         self._enter()

@@ -15,6 +15,7 @@ from .fields import Field
 from .hostvalues import extents
 from .levels import Level
 from .snode import Leaf, SNode, root
+from .struct_fields import StructField
 
 __all__ = [
     "activate",
@@ -31,6 +32,8 @@ __all__ = [
 
 def node_of(snode: object) -> SNode:
     """A level, or that of a field; AdstackArgumentError for anything else."""
+    if isinstance(snode, StructField):
+        return node_of(snode.member_fields[0])
     node = snode.parent() if isinstance(snode, (Field, Leaf)) else snode
     if not isinstance(node, SNode):
         raise AdstackArgumentError(
@@ -48,45 +51,49 @@ def list_level(snode: object) -> tuple[SNode, Level]:
     return node, level
 
 
-def is_active(snode: object, *indices: object) -> bool:
+def is_active(node: object, indices: object = None, *more: object) -> bool:
     """Whether a cell of a level is active.
 
     Args:
-        snode: the level, or a field that is placed at it.
-        indices: the cell's indices among those of the level, counted from 0: one each, or all in a list or a vector.
+        node: the level, or a field that is placed at it.
+        indices: the cell's indices among those of the level, counted from 0: all in a list or a
+            vector, or the first of them.
+        more: the other ones.
 
     Raises:
-        AdstackArgumentError: if `snode` is neither a level nor a field placed at one.
+        AdstackArgumentError: if `node` is neither a level nor a field placed at one.
         AdstackOutOfBoundsError: on the host, if the level has no such cell.
     """
-    node = node_of(snode)
-    return activation.is_active(node.cells, _within("is_active", node.shape, indices))
+    level = node_of(node)
+    return activation.is_active(level.cells, _within("is_active", level.shape, (indices, *more)))
 
 
-def length(snode: object, *indices: object) -> int:
+def length(node: object, indices: object = None, *more: object) -> int:
     """How many elements a list of a dynamic level has.
 
     Args:
-        snode: the level, or a field that is placed at it.
-        indices: the indices of the list's cell in the level above: one each, or all in a list or a vector.
+        node: the level, or a field that is placed at it.
+        indices: the indices of the list's cell in the level above: all in a list or a vector, or the first of them.
+        more: the other ones.
 
     Raises:
         AdstackArgumentError: if the level is not dynamic.
         AdstackOutOfBoundsError: on the host, if there is no such list.
     """
-    _, level = list_level(snode)
+    _, level = list_level(node)
     words, least = level.words.place.shape, level.lists
-    number: int = level.words.number_at(_within("length", [n or 0 for n in words], indices))
+    number: int = level.words.number_at(_within("length", [n or 0 for n in words], (indices, *more)))
     assert least is not None
     return min(number, least.capacity)
 
 
-def activate(snode: object, *indices: object) -> None:
+def activate(node: object, indices: object = None, *more: object) -> None:
     """Make a cell of a sparse level active, and the cells of the levels above that it lies in. For kernels only.
 
     Args:
-        snode: the level, or a field that is placed at it.
-        indices: the cell's indices among those of the level, counted from 0.
+        node: the level, or a field that is placed at it.
+        indices: the cell's indices among those of the level, counted from 0: all in a list or a vector, or the first.
+        more: the other ones.
 
     Raises:
         AdstackSyntaxError: on the host, where `x[i] = value` activates.
@@ -94,12 +101,13 @@ def activate(snode: object, *indices: object) -> None:
     _refuse("activate")
 
 
-def deactivate(snode: object, *indices: object) -> None:
+def deactivate(node: object, indices: object = None, *more: object) -> None:
     """Make a cell of a sparse level inactive, with everything in it: its elements are 0 afterwards. For kernels only.
 
     Args:
-        snode: the level, or a field that is placed at it.
-        indices: the cell's indices among those of the level, counted from 0.
+        node: the level, or a field that is placed at it.
+        indices: the cell's indices among those of the level, counted from 0: all in a list or a vector, or the first.
+        more: the other ones.
 
     Raises:
         AdstackSyntaxError: on the host, where `level.deactivate_all()` deactivates.
@@ -107,13 +115,13 @@ def deactivate(snode: object, *indices: object) -> None:
     _refuse("deactivate")
 
 
-def append(snode: object, indices: object, value: object) -> Any:
+def append(node: object, indices: object, val: object) -> Any:
     """Add an element to a list of a dynamic level. For kernels only.
 
     Args:
-        snode: the level, or a field that is placed at it.
+        node: the level, or a field that is placed at it.
         indices: the indices of the list's cell in the level above.
-        value: the element.
+        val: the element.
 
     Returns:
         its position in the list, counted from 0.
@@ -124,7 +132,7 @@ def append(snode: object, indices: object, value: object) -> Any:
     _refuse("append")
 
 
-def rescale_index(a: object, b: object, index: object) -> Any:
+def rescale_index(a: object, b: object, I: object) -> Any:  # noqa: E741, N803 - the name that programs use
     """The index, in the level or field `b`, of the element or cell that has an index in `a`. For kernels only.
 
     Along each axis it is scaled by how many cells the two have. On the host it raises AdstackSyntaxError.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from types import MethodType
 from typing import Any, Final, TypeAlias
 
 from ..absent import missing
 from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..runtime.memory.copying import Uncopied
+from ..values.calling import takes
 from ..values.matrices.struct import Struct, StructType, members_of
 from ..values.matrices.types import MatrixType
 from .fields import Field, make_field
+from .refusals import Refusals
 
 __all__ = ["StructField"]
 
@@ -20,7 +23,7 @@ Member: TypeAlias = Any
 """A field, or a field of structs: which of them is known only where the type of the structs is."""
 
 
-class StructField(Uncopied):
+class StructField(Uncopied, Refusals):
     """A field of structs: `f[i].x` is an element of the member field `f.x`.
 
     `f.grad` and `f.dual` are struct fields of the gradients and duals of the members that have them.
@@ -31,17 +34,20 @@ class StructField(Uncopied):
     Args:
         type_: the type of its elements.
         shape: extents of the index axes; without them it is to be placed under `root`.
-        options: as for `field`.
+        order, name: as for `field`.
+        options: the further arguments of `field`.
     """
 
     COPY_WHAT = Field.COPY_WHAT
     COPY_DO = Field.COPY_DO
 
-    def __init__(self, type_: StructType, shape: object = None, name: str = "", **options: Any) -> None:
+    def __init__(
+        self, type_: StructType, shape: object = None, order: str | None = None, name: str = "", *options: Any
+    ) -> None:
         self.type = type_
         self.name = name
         self.field_dict: dict[str, Member] = {
-            member: _member(to, shape, f"{name}.{member}" if name else member, options)
+            member: _member(to, shape, order, f"{name}.{member}" if name else member, *options)
             for member, to in type_.members.items()
         }
 
@@ -68,11 +74,12 @@ class StructField(Uncopied):
         """The names of the members."""
         return list(self.field_dict)
 
-    def get_member_field(self, name: str) -> Member:
-        """The field of the member of that `name`; AdstackAttributeError, with names that are near, if there is none."""
-        if name not in self.field_dict:
-            raise self._without(name)
-        return self.field_dict[name]
+    @takes("get_member_field")
+    def get_member_field(self, key: str) -> Member:
+        """The field of the member called `key`; AdstackAttributeError, with names that are near, if there is none."""
+        if key not in self.field_dict:
+            raise self._without(key)
+        return self.field_dict[key]
 
     def __getattr__(self, name: str) -> Member:
         members = self.__dict__.get("field_dict", {})
@@ -81,6 +88,8 @@ class StructField(Uncopied):
         beside = self._beside(name) if name in _COMPANIONS else None
         if beside is not None:
             return beside
+        if members and name in _OF_PLACED:
+            return _OF_PLACED[name](self)
         raise self._without(name)
 
     def _without(self, name: str) -> AttributeError:
@@ -132,13 +141,15 @@ class StructField(Uncopied):
     def __setitem__(self, key: object, value: object) -> None:
         Struct.assign(self[key], value if isinstance(value, (Struct, dict)) else self.type.cast(value))
 
-    def fill(self, value: object) -> None:
-        """Set all elements: `value` has the members of a struct or dict, or is one number for every number in them."""
-        members = members_of(value) if isinstance(value, (Struct, dict)) else dict.fromkeys(self.field_dict, value)
+    @takes("fill")
+    def fill(self, val: object) -> None:
+        """Set all elements: `val` has the members of a struct or dict, or is one number for every number in them."""
+        members = members_of(val) if isinstance(val, (Struct, dict)) else dict.fromkeys(self.field_dict, val)
         self._check_names(members)
         for name, member in members.items():
             self.field_dict[name].fill(member)
 
+    @takes("copy_from")
     def copy_from(self, other: StructField) -> None:
         """Take over the elements of another struct field; AdstackRuntimeTypeError unless it has the same members."""
         if not isinstance(other, StructField) or other.keys != self.keys:
@@ -146,42 +157,72 @@ class StructField(Uncopied):
         for name, field in self.field_dict.items():
             field.copy_from(other.get_member_field(name))
 
-    def to_numpy(self) -> dict[str, Any]:
-        """Member name -> numpy array."""
-        return {name: field.to_numpy() for name, field in self.field_dict.items()}
+    @takes("to_numpy")
+    def to_numpy(self, *, copy: bool = True) -> dict[str, Any]:
+        """Member name -> numpy array, with `copy` as `to_numpy` of its field takes it."""
+        return {name: field.to_numpy(copy=copy) for name, field in self.field_dict.items()}
 
-    def from_numpy(self, arrays: dict[str, Any]) -> None:
-        """Take over `arrays`: the name of a member -> a numpy array of the shape of its field, element axes last."""
-        self._check_names(arrays)
+    @takes("from_numpy")
+    def from_numpy(self, array_dict: dict[str, Any]) -> None:
+        """Take over `array_dict`: the name of a member -> a numpy array of its field's shape, element axes last."""
+        self._check_names(array_dict)
         for name, field in self.field_dict.items():
-            field.from_numpy(arrays[name])
+            field.from_numpy(array_dict[name])
 
-    def to_torch(self, device: object = None) -> dict[str, Any]:
-        """Copies of all members: name -> torch tensor on the `device`, as `to_torch` of its field makes it."""
-        return {name: field.to_torch(device) for name, field in self.field_dict.items()}
+    @takes("to_torch")
+    def to_torch(self, device: object = None, *, copy: bool = True) -> dict[str, Any]:
+        """All members: name -> torch tensor on the `device`, with `copy` as `to_torch` of its field takes it."""
+        return {name: field.to_torch(device, copy=copy) for name, field in self.field_dict.items()}
 
-    def from_torch(self, tensors: dict[str, object]) -> None:
-        """Take over `tensors`: the name of a member -> a torch tensor of the shape of its field, element axes last."""
-        self._check_names(tensors)
+    @takes("from_torch")
+    def from_torch(self, array_dict: dict[str, object]) -> None:
+        """Take over `array_dict`: the name of a member -> a torch tensor of its field's shape, element axes last."""
+        self._check_names(array_dict)
         for name, field in self.field_dict.items():
-            field.from_torch(tensors[name])
+            field.from_torch(array_dict[name])
 
     def _check_names(self, members: dict[str, object]) -> None:
         if not isinstance(members, dict) or set(members) != set(self.field_dict):
             got = ", ".join(map(str, members)) if isinstance(members, dict) else type(members).__name__
             raise AdstackArgumentError(f"a dict with the keys {', '.join(self.field_dict)} is needed, got {got}")
 
+    def __str__(self) -> str:
+        return str(self.to_numpy()) if self.is_placed else repr(self)
+
     def __repr__(self) -> str:
         return f"<adstack struct field: {', '.join(self.keys)}>"
 
 
-def _member(to: Member, shape: object, name: str, options: dict[str, Any]) -> Field | StructField:
+def _method_of_lists(method: Callable[..., object]) -> Callable[[StructField], Member]:
+    """What gives a method that all fields have in kernels, `append` for one, to a field of structs."""
+    return lambda field: MethodType(method, field)
+
+
+_OF_PLACED: Final[dict[str, Callable[[StructField], Member]]] = {
+    "append": _method_of_lists(Field.append),
+    "deactivate": _method_of_lists(Field.deactivate),
+    "length": _method_of_lists(Field.length),
+    "parent": lambda field: field._first.parent,
+}
+"""What fields have that are placed at a level, for a field of structs without a member of that name."""
+
+
+def _member(
+    to: Member,
+    shape: object,
+    order: str | None,
+    name: str,
+    offset: object = None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    layout: object = None,
+) -> Field | StructField:
+    """The field of a member; one of integers has neither gradient nor dual, whatever the other members have."""
     if isinstance(to, StructType):
-        return StructField(to, shape, name, **options)
+        return StructField(to, shape, order, name, offset, needs_grad, needs_dual, layout)
     scalar, element = (to.dtype, to.shape) if isinstance(to, MatrixType) else (to, ())
-    if not _differentiable(scalar):
-        options = {k: v for k, v in options.items() if k not in ("needs_grad", "needs_dual")}
-    return make_field(scalar, shape, element, name=name, **options)
+    grad, dual = (wanted and _differentiable(scalar) for wanted in (needs_grad, needs_dual))
+    return make_field(scalar, shape, element, order, name, offset, grad, dual, layout)
 
 
 def _differentiable(dtype: object) -> bool:

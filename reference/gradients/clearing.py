@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from ..data.fields import Field
 from ..data.ndarrays import Ndarray
+from ..errors import AdstackArgumentError
 from ..runtime import state
 from ..runtime.memory.buffers import Buffer
 
@@ -40,8 +41,16 @@ def is_another_threads(buffer: Buffer) -> bool:
     return _USERS.get(buffer, _ME.mark) is not _ME.mark
 
 
-def clear_all_gradients() -> None:
-    """Set the gradients of all fields to zero, whichever threads use them."""
+def clear_all_gradients(gradient_type: object = None) -> None:
+    """Set the gradients of all fields to zero, whichever threads use them.
+
+    There is one type of gradients, which needs no name: AdstackArgumentError for any `gradient_type` but None.
+    """
+    if gradient_type is not None:
+        raise AdstackArgumentError(
+            f"clear_all_gradients() has no gradient_type {gradient_type!r}",
+            do="leave it out; the duals of a field are set to zero by x.dual.fill(0)",
+        )
     clear_all("grad", everyones=True)
 
 

@@ -22,20 +22,20 @@ def _tape() -> Any:
     return recorder if hasattr(recorder, "replaced") else None
 
 
-def grad_replaced(function: Callable[..., Any]) -> Callable[..., Any]:
+def grad_replaced(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a Python function that launches kernels: its gradient is the function under `grad_for`.
 
     A tape records a call of it instead of the launches inside. AdstackRuntimeTypeError for a generator or a coroutine
     function, whose launches come after the call.
     """
-    _runs_to_its_end("grad_replaced", function)
+    _runs_to_its_end("grad_replaced", func)
 
-    @functools.wraps(function)
+    @functools.wraps(func)
     def replaced(*args: Any, **kwargs: Any) -> Any:
         tape = _tape()
         if tape is None:
-            return function(*args, **kwargs)
-        return tape.replaced(replaced, function, args, kwargs)
+            return func(*args, **kwargs)
+        return tape.replaced(replaced, func, args, kwargs)
 
     replaced.grad = None  # type: ignore[attr-defined]
     return replaced
@@ -59,19 +59,19 @@ def grad_for(primal: object) -> Callable[[F], F]:
     return decorate
 
 
-def no_grad(function: Callable[..., Any]) -> Callable[..., Any]:
+def no_grad(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a Python function that launches kernels: to a tape they are constants.
 
     AdstackRuntimeTypeError for a generator or a coroutine function, whose launches come after the call.
     """
-    _runs_to_its_end("no_grad", function)
+    _runs_to_its_end("no_grad", func)
 
-    @functools.wraps(function)
+    @functools.wraps(func)
     def constant(*args: Any, **kwargs: Any) -> Any:
         tape = _tape()
         if tape is None:
-            return function(*args, **kwargs)
-        return tape.constant(function, args, kwargs)
+            return func(*args, **kwargs)
+        return tape.constant(func, args, kwargs)
 
     return constant
 

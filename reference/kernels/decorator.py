@@ -15,27 +15,35 @@ __all__ = ["kernel"]
 
 
 @overload
-def kernel(function: Callable[..., object]) -> Kernel: ...
+def kernel(fn: Callable[..., object]) -> Kernel: ...
 @overload
-def kernel(*, graph: bool = ..., fastcache: bool = ...) -> Callable[[Callable[..., object]], Kernel]: ...
 def kernel(
-    function: Callable[..., object] | None = None, *, graph: bool = False, fastcache: bool = False, **unknown: object
+    *, graph: bool = ..., fastcache: bool = ..., pure: bool | None = ...
+) -> Callable[[Callable[..., object]], Kernel]: ...
+def kernel(
+    fn: Callable[..., object] | None = None,
+    *,
+    graph: bool = False,
+    fastcache: bool = False,
+    pure: bool | None = None,
+    **unknown: object,
 ) -> Any:
     """Decorator: compile a Python function of the kernel language and launch it when it is called.
 
     Args:
-        function: what to compile.
+        fn: what to compile.
         graph: launch the tasks of the kernel as one, where the device can; it does not change results.
         fastcache: a hint of existing programs; compiled kernels are kept on disk in any case (`init(offline_cache=)`).
+        pure: another name of the same hint.
         unknown: nothing else: AdstackRuntimeTypeError for any other option.
 
     AdstackSyntaxError for what is no function, or is a wrapper that another decorator made.
     """
     if unknown:
         raise AdstackRuntimeTypeError(f"@kernel has no option {next(iter(unknown))!r}", do="it has graph and fastcache")
-    if function is None:
+    if fn is None:
         return lambda decorated: _made(decorated, _names_of(inspect.currentframe()), graph)
-    return _made(function, _names_of(inspect.currentframe()))
+    return _made(fn, _names_of(inspect.currentframe()))
 
 
 def _names_of(frame: FrameType | None) -> Mapping[str, object]:

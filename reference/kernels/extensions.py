@@ -57,9 +57,9 @@ def is_extension_supported(arch: object, wanted: Extension) -> bool:
     return any(_has(probe, wanted) for probe in map(registry.probe, names) if isinstance(probe, Capabilities))
 
 
-def is_extension_enabled(wanted: Extension) -> bool:
-    """Whether the arch in use has the feature `wanted`; AdstackRuntimeTypeError if that is no extension."""
-    return is_extension_supported(state.current().arch, wanted)
+def is_extension_enabled(ext: Extension) -> bool:
+    """Whether the arch in use has the feature `ext`; AdstackRuntimeTypeError if that is no extension."""
+    return is_extension_supported(state.current().arch, ext)
 
 
 def _has(capabilities: Capabilities, wanted: Extension) -> bool:

@@ -35,6 +35,7 @@ class ArgumentMemory:
 
     Attributes:
         owner, grad_owner: for arrays, the objects that have the memory.
+        is_plain: whether it is an array of a library that knows no gradients.
     """
 
     dtype: DType
@@ -46,6 +47,7 @@ class ArgumentMemory:
     read_only: bool = False
     owner: object = None
     grad_owner: object = None
+    is_plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ class NdarrayParameter:
         dtype: element type demanded, or None.
         element_shape: shape of the elements demanded, or None where the annotation does not say.
         ndim: number of index axes demanded, or None.
-        needs_grad: True demands a gradient, False cuts it, None takes what comes.
+        needs_grad: True demands a gradient, of what can have one; False cuts it, None takes what comes.
         clamped: whether an index outside means the nearest one inside.
+        element_dim: number of axes of the elements, where `element_shape` does not say.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class NdarrayParameter:
         ndim: int | None = None,
         needs_grad: bool | None = None,
         clamped: bool = False,
+        element_dim: int = 0,
     ) -> None:
         self.name = name
         self.dtype = dtype
@@ -102,6 +106,7 @@ class NdarrayParameter:
         self.ndim = ndim
         self.needs_grad = needs_grad
         self.clamped = clamped
+        self.element_dim = element_dim if element_shape is None else len(element_shape)
         self._grad_name, self._dual_name = f"{name}.grad", f"{name}.dual"
         self._accepted: dict[Any, Any] = {}
 
@@ -150,7 +155,7 @@ class NdarrayParameter:
             tag = value.marked()
             beside = "" if value.grad is None else self._grad_name
             return ArrayArgument(self.name, Ndarray, tag, beside) if tag else None
-        if self.element_shape:
+        if self.element_dim:
             return None
         if value.__class__ is np.ndarray and _is_plain(value):
             return HostArgument(self.name, np.ndarray, value.data.format, value.ndim)
@@ -193,7 +198,7 @@ class NdarrayParameter:
             dtype = from_numpy(array.dtype)
         except KeyError:
             raise self._mismatch("dtype", "one of numpy's bool, int, uint and float types", array.dtype) from None
-        return ArgumentMemory(dtype, array.shape, None, array, owner=_owner(array))
+        return ArgumentMemory(dtype, array.shape, None, array, owner=_owner(array), is_plain=True)
 
     def _on_device(self, value: Tensor) -> ArgumentMemory | None:
         """The memory of an array that is on a device; None if it is not."""
@@ -213,7 +218,7 @@ class NdarrayParameter:
         if tensor.device.type != "cpu":
             raise self._mismatch("device", "cpu", tensor.device)
         memory = self._numpy((tensor.detach() if tensor.requires_grad else tensor).numpy())
-        memory.owner = tensor
+        memory.owner, memory.is_plain = tensor, False
         if tensor.requires_grad and self.needs_grad is not False:
             if tensor.grad is None:
                 import torch
@@ -229,22 +234,29 @@ class NdarrayParameter:
         element, rank = self._split(memory)
         if self.ndim is not None and rank != self.ndim:
             raise self._mismatch("ndim", self.ndim, rank, "reshape the array, or annotate it with another ndim")
-        if self.needs_grad and memory.grad is None:
-            raise self._mismatch("needs_grad", True, False)
+        lacks = bool(self.needs_grad) and memory.grad is None
+        if lacks and not memory.is_plain:
+            do = "make it with needs_grad=True (torch: requires_grad=True), or leave needs_grad out of the annotation"
+            raise self._mismatch("needs_grad", True, False, do)
         has_grad, has_dual = (p is not None and self.needs_grad is not False for p in (memory.grad, memory.dual))
-        return NdarraySpec(memory.dtype, rank, element, has_grad, has_dual, self.clamped)
+        name = self.name if lacks else ""
+        return NdarraySpec(memory.dtype, rank, element, has_grad, has_dual, self.clamped, name)
 
     def _split(self, memory: ArgumentMemory) -> tuple[tuple[int, ...], int]:
         """The element's shape, and the number of index axes."""
-        wanted = self.element_shape
-        if memory.element_shape is not None:
-            if wanted is not None and memory.element_shape != wanted:
-                raise self._mismatch("element shape", wanted, memory.element_shape)
-            return memory.element_shape, len(memory.shape)
-        wanted = wanted or ()
-        trailing = memory.shape[len(memory.shape) - len(wanted) :]
+        wanted, inner = self.element_shape, memory.element_shape
+        if inner is not None:
+            if wanted is not None and inner != wanted:
+                raise self._mismatch("element shape", wanted, inner)
+            if wanted is None and self.element_dim and len(inner) != self.element_dim:
+                raise self._mismatch("element_dim", self.element_dim, len(inner))
+            return inner, len(memory.shape)
+        trailing = memory.shape[max(len(memory.shape) - self.element_dim, 0) :]
+        if wanted is None and len(trailing) == self.element_dim:
+            wanted = trailing
         if trailing != wanted:
-            raise self._mismatch("element shape", wanted, f"{trailing} as its trailing axes")
+            rank = f"{self.element_dim} axes" if wanted is None else wanted
+            raise self._mismatch("element shape", rank, f"{trailing} as its trailing axes")
         return wanted, len(memory.shape) - len(wanted)
 
     def _pass(self, place: str, memory: Buffer | Array, owner: object, call: Call) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from types import CellType
 from typing import Any
 
-from ..errors import AdstackError, AdstackSyntaxError
+from ..errors import AdstackError, AdstackSyntaxError, AdstackTypeError
 from ..ir.location import Loc
 from ..ir.types import DType
 from ..values.annotations import NdarrayType, Tensor
@@ -171,10 +171,17 @@ def _ndarray(name: str, annotation: NdarrayType) -> Parameter:
     element, dtype = None, annotation.dtype
     if isinstance(dtype, MatrixType):
         element, dtype = dtype.shape, dtype.dtype
-    elif dtype is not None:
+    elif annotation.element_shape is not None:
+        element = annotation.element_shape
+    elif dtype is not None and not annotation.element_dim:
         element = ()
     clamped = annotation.boundary == "clamp"
-    return NdarrayParameter(name, scalar_type(dtype), element, annotation.ndim, annotation.needs_grad, clamped)
+    ndim, element_dim = annotation.ndim, annotation.element_dim
+    if element is not None and element_dim not in (None, len(element)):
+        raise AdstackTypeError(
+            f"element_dim={element_dim} of the annotation of {name} is not that of {dtype!r}", do="leave it out"
+        )
+    return NdarrayParameter(name, scalar_type(dtype), element, ndim, annotation.needs_grad, clamped, element_dim or 0)
 
 
 def _has_members(type_: StructType, value: object) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from ..errors import AdstackAssertionError, AdstackSyntaxError, AdstackTypeError
+from .calling import takes
 from .elements import Elements
 from .kinds import KernelObject
 from .protocol import is_expr
@@ -33,20 +34,21 @@ def static(x: object, *rest: object) -> KernelObject:
     return (x, *rest) if rest else x
 
 
-def static_assert(condition: object, message: object = None) -> None:
+@takes("static_assert")
+def static_assert(cond: object, msg: object = None) -> None:
     """Refuse to compile the kernel unless a condition holds that is known then; on the host, an assert.
 
     Raises:
         AdstackTypeError: the condition is known only when the kernel runs.
         AdstackAssertionError: it does not hold.
     """
-    if is_expr(condition):
+    if is_expr(cond):
         raise AdstackTypeError(
-            f"the condition of static_assert must be known while compiling, this is {condition!r}",
+            f"the condition of static_assert must be known while compiling, this is {cond!r}",
             do="write assert, which looks when the kernel runs, in debug mode",
         )
-    if not condition:
-        raise AdstackAssertionError("static_assert: " + (str(message) if message is not None else "it does not hold"))
+    if not cond:
+        raise AdstackAssertionError("static_assert: " + (str(msg) if msg is not None else "it does not hold"))
 
 
 def static_print(*args: object, sep: str = " ", end: str = "\n") -> None:
@@ -57,28 +59,57 @@ def static_print(*args: object, sep: str = " ", end: str = "\n") -> None:
     print(*args, sep=sep, end=end)
 
 
-def assume_in_range(value: object, base: object, low: object, high: object) -> KernelObject:
+@takes("assume_in_range")
+def assume_in_range(val: object, base: object, low: object, high: object) -> KernelObject:
     """The value; a hint that it is in `[base + low, base + high)`, which does not change results."""
-    return value
+    return val
 
 
 class NdRange:
-    """The points of a box, the last axis fastest.
+    """The points of a box, the last axis fastest unless `order` says another.
 
     Attributes:
         axes: (lo, hi) of each axis, half-open; integers, or runtime values in a kernel.
+        order: the number of each axis, from the slowest to the fastest.
     """
 
-    def __init__(self, axes: tuple[tuple[KernelObject, KernelObject], ...]) -> None:
+    def __init__(
+        self, axes: tuple[tuple[KernelObject, KernelObject], ...], order: tuple[int, ...] | None = None
+    ) -> None:
         self.axes = axes
+        self.order = tuple(range(len(axes))) if order is None else order
+
+    @property
+    def nested(self) -> tuple[tuple[KernelObject, KernelObject], ...]:
+        """(lo, hi) of each axis, from the slowest to the fastest."""
+        return tuple(self.axes[k] for k in self.order)
+
+    def sorted(self, numbers: Sequence[KernelObject]) -> list[KernelObject]:
+        """The index of a point, of whose `numbers` the slowest comes first, in the order of the axes."""
+        return [numbers[self.order.index(k)] for k in range(len(self.order))]
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return product(*(range(lo, hi) for lo, hi in self.axes))
+        return (tuple(self.sorted(point)) for point in product(*(range(lo, hi) for lo, hi in self.nested)))
 
 
-def ndrange(*extents: object) -> NdRange:
-    """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1; one point without axes."""
-    return NdRange(tuple(_axis(e) for e in extents))
+@takes("ndrange")
+def ndrange(*extents: object, axes: Sequence[int] | None = None) -> NdRange:
+    """A loop over several axes: each extent is `n` for 0..n-1, or `(a, b)` for a..b-1; one point without axes.
+
+    Args:
+        extents: one for each axis.
+        axes: the numbers of all axes, from the slowest to the fastest: (1, 0) runs along the first one innermost.
+            Which index is which stays as it is. Without it the last axis is the fastest.
+
+    Raises:
+        AdstackTypeError: an extent has more than two numbers, or `axes` does not name each axis once.
+    """
+    order = None if axes is None else tuple(axes)
+    if order is not None and sorted(order) != list(range(len(extents))):
+        raise AdstackTypeError(
+            f"axes={order} of ndrange must have the number of each axis once", do="write axes=(1, 0) for two axes"
+        )
+    return NdRange(tuple(_axis(e) for e in extents), order)
 
 
 def _axis(extent: object) -> tuple[KernelObject, KernelObject]:
@@ -106,11 +137,12 @@ def _box(domain: KernelObject) -> tuple[tuple[int, int], ...]:
     return tuple((o, o + n) for o, n in zip(domain.offset, domain.shape, strict=False))
 
 
-def grouped(domain: object) -> Grouped:
+def grouped(x: object) -> Grouped:
     """A loop over a field, ndarray or ndrange whose index is one integer vector."""
-    return Grouped(domain)
+    return Grouped(x)
 
 
+@takes("loop_config")
 def loop_config(
     *,
     serialize: bool = False,
@@ -118,6 +150,7 @@ def loop_config(
     block_dim: int | None = None,
     block_dim_adaptive: bool = True,
     bit_vectorize: bool = False,
+    name: str | None = None,
 ) -> None:
     """Settings of the next loop, in a kernel; on the host it raises AdstackSyntaxError.
 
@@ -127,6 +160,7 @@ def loop_config(
         block_dim: how many threads the blocks of a loop have that uses `qd.simt`, a hint for all others.
         block_dim_adaptive: a hint as well.
         bit_vectorize: a hint as well.
+        name: what other libraries call the loop in their profiles; nothing here.
     """
     raise AdstackSyntaxError("loop_config has a meaning only in a kernel", do="write it just before the loop")
 

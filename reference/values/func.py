@@ -11,6 +11,7 @@ from typing import ClassVar, Final, overload
 from ..absent import with_absent
 from ..errors import AdstackSyntaxError, AdstackValueError
 from ..runtime.memory.copying import ByName
+from .calling import takes
 from .kinds import KernelObject, PythonFunction
 from .protocol import current_emitter
 from .written import keep
@@ -104,21 +105,34 @@ def _function(function: PythonFunction, decorator: str) -> PythonFunction:
     return function
 
 
-def func(function: PythonFunction) -> Func:
+@overload
+def func(fn: PythonFunction, is_real_function: bool | None = ...) -> Func: ...
+@overload
+def func(*, is_real_function: bool | None = ...) -> Callable[[PythonFunction], Func]: ...
+@takes("func")
+def func(fn: PythonFunction | None = None, is_real_function: bool | None = None) -> Func | Callable[..., Func]:
     """Decorator: make a Python function callable from kernels, inlined where it is called.
+
+    Args:
+        fn: what is decorated; `func(is_real_function=...)` gives the decorator.
+        is_real_function: whether it is one that is compiled by itself, as under `real_func`.
 
     AdstackSyntaxError if it stands above a decorator that wraps the function, such as `@staticmethod`; called on the
     host, a func raises that too.
     """
-    return Func(_function(function, "func"))
+    if fn is None:
+        return partial(func, is_real_function=is_real_function)
+    if is_real_function:
+        return _real(fn, MOST)
+    return Func(_function(fn, "func"))
 
 
-def pyfunc(function: PythonFunction) -> PyFunc:
+def pyfunc(fn: PythonFunction) -> PyFunc:
     """Decorator: make a Python function callable from kernels, where it is inlined, and from the host, where it runs.
 
     On the host its arithmetic is Python's. AdstackSyntaxError for the same as `func`.
     """
-    return PyFunc(_function(function, "pyfunc"))
+    return PyFunc(_function(fn, "pyfunc"))
 
 
 MOST: Final = 64

@@ -99,9 +99,9 @@ round_: Final = _rounding(ops.ROUND, "The nearest integral value, halves away fr
 trunc: Final = _rounding(ops.TRUNC, "The integral part of x.")
 
 
-def atan2(y: Value, x: Value) -> Value:
-    """The angle of the point (x, y), in [-pi, pi]."""
-    return elementwise(ops.ATAN2, y, x)
+def atan2(x1: Value, x2: Value) -> Value:
+    """The angle of the point (x2, x1), in [-pi, pi]: as elsewhere the first argument is what the sine is of."""
+    return elementwise(ops.ATAN2, x1, x2)
 
 
 def hypot(x: Value, y: Value) -> Value:
@@ -135,34 +135,37 @@ def min_(*args: Value) -> Value:
     return _folded(ops.MIN, args)
 
 
-def select(condition: Value, if_true: Value, if_false: Value) -> Value:
-    """`if_true` where the condition holds, else `if_false`; both are evaluated."""
-    return elementwise(ops.SELECT, condition, if_true, if_false)
+def select(cond: Value, x1: Value, x2: Value) -> Value:
+    """`x1` where the condition holds, else `x2`; both are evaluated."""
+    return elementwise(ops.SELECT, cond, x1, x2)
 
 
-def cast(x: Value, dtype: object) -> Value:
-    """x converted to `dtype`: floats round to nearest, to integers they truncate and saturate; integers wrap."""
-    return elementwise(ops.CAST, x, to=dtype_of(dtype))
+def cast(obj: Value, dtype: object) -> Value:
+    """A number, vector or matrix in the type `dtype`.
+
+    Floats round to nearest, to integers they truncate and saturate; integers wrap.
+    """
+    return elementwise(ops.CAST, obj, to=dtype_of(dtype))
 
 
-def bit_cast(x: Value, dtype: object) -> Value:
-    """The bits of x read as a value of `dtype`, which has the same width."""
-    return elementwise(ops.BITCAST, x, to=dtype_of(dtype))
+def bit_cast(obj: Value, dtype: object) -> Value:
+    """The bits of a number read as a value of `dtype`, which has the same width."""
+    return elementwise(ops.BITCAST, obj, to=dtype_of(dtype))
 
 
-def raw_div(a: Value, b: Value) -> Value:
-    """The quotient a / b as in C: integers truncate toward zero, floats divide."""
-    return elementwise(ops.RAW_DIV, a, b)
+def raw_div(x1: Value, x2: Value) -> Value:
+    """The quotient x1 / x2 as in C: integers truncate toward zero, floats divide."""
+    return elementwise(ops.RAW_DIV, x1, x2)
 
 
-def raw_mod(a: Value, b: Value) -> Value:
-    """The remainder of a / b as in C: it has the sign of a."""
-    return elementwise(ops.RAW_MOD, a, b)
+def raw_mod(x1: Value, x2: Value) -> Value:
+    """The remainder of x1 / x2 as in C: it has the sign of x1."""
+    return elementwise(ops.RAW_MOD, x1, x2)
 
 
-def bit_shr(x: Value, amount: Value) -> Value:
-    """x shifted right by `amount` bits, zeros coming in at the top (`>>` keeps the sign)."""
-    return elementwise(BIT_SHR, x, amount)
+def bit_shr(x1: Value, x2: Value) -> Value:
+    """x1 shifted right by x2 bits, zeros coming in at the top (`>>` keeps the sign)."""
+    return elementwise(BIT_SHR, x1, x2)
 
 
 def logical_and(a: Value, b: Value) -> Value:
@@ -202,13 +205,13 @@ def random(dtype: object = float) -> Value:
     return apply(RANDOM, to=dtype_of(dtype))
 
 
-def randn(dtype: object = float) -> Value:
-    """A normally distributed number of the type `dtype`, of mean 0 and variance 1, by Box and Muller's method.
+def randn(dt: object = float) -> Value:
+    """A normally distributed number of the type `dt`, of mean 0 and variance 1, by Box and Muller's method.
 
     1 - u keeps the logarithm's argument above 0.
     """
-    radius = sqrt(-2.0 * log(1 - random(dtype)))
-    return radius * cos(6.283185307179586 * random(dtype))
+    radius = sqrt(-2.0 * log(1 - random(dt)))
+    return radius * cos(6.283185307179586 * random(dt))
 
 
 abs = abs_

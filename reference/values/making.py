@@ -13,20 +13,13 @@ __all__ = ["Factories", "factories", "register"]
 class Factories(Protocol):
     """What makes data of elements of a type; `data/factories.py` documents the arguments."""
 
-    def make_field(
-        self, dtype: object, shape: object = ..., element_shape: tuple[int, ...] = ..., **options: object
-    ) -> Any:
-        """A field of scalars, vectors or matrices."""
+    def field(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        """A field of scalars, vectors, matrices or structs."""
 
-    def make_ndarray(
-        self, dtype: object, shape: object, element_shape: tuple[int, ...], needs_grad: bool, needs_dual: bool
-    ) -> Any:
+    def ndarray(self, dtype: Any, *args: Any, **options: Any) -> Any:
         """An ndarray of scalars, vectors or matrices."""
 
-    def struct_field(self, dtype: object, shape: object = ..., **options: object) -> Any:
-        """A field of structs."""
-
-    def tensor(self, dtype: object, shape: object, **options: object) -> Any:
+    def tensor(self, dtype: Any, *args: Any, **options: Any) -> Any:
         """A field or an ndarray."""
 
 

@@ -94,7 +94,8 @@ class NdarraySpec:
     """An array argument: `ndim` index axes (extents unknown until launch), then the element's own axes.
 
     Its place is called like the parameter; its gradient's, if `has_grad`, has ".grad" appended, its dual's ".dual".
-    If it is `clamped`, an index outside means the nearest one inside.
+    If it is `clamped`, an index outside means the nearest one inside. If the annotation demands a gradient, which the
+    array can't have, as numpy's have none, `lacks` is the name of the parameter.
     """
 
     dtype: DType
@@ -103,6 +104,7 @@ class NdarraySpec:
     has_grad: bool = False
     has_dual: bool = False
     clamped: bool = False
+    lacks: str = ""
 
 
 @dataclass(frozen=True)

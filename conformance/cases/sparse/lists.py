@@ -52,8 +52,8 @@ def structs_are_appended_to_one_list(qd):
     def k():
         for i in range(1):
             qd.append(one, [], point(p=[1.0, 2.0], n=3))
-            qd.append(one, [], point(p=[4.0, 5.0], n=6))
-            out[0] = qd.length(one, [])
+            x.append(point(p=[4.0, 5.0], n=6))
+            out[0] = x.length()
         for i in x:
             out[1] += x[i].p[1] + x[i].n
             out[2] += qd.is_active(one, [i + 1])

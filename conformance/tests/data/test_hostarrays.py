@@ -359,3 +359,14 @@ def test_a_copy_that_the_host_has_no_memory_for_is_an_error_of_memory() -> None:
     with pytest.raises(qd.AdstackMemoryError, match="the host has no memory for a copy of field x: Unable"):
         x.to_numpy(dtype=f"S{2**31 - 1}")
     assert str(x) == str(np.zeros(2**20, np.int8))
+
+
+@pytest.mark.parametrize("make", [qd.field, qd.ndarray])
+def test_a_whole_array_has_no_length_and_is_no_number(make: Any) -> None:
+    x = make(qd.f32, 3)
+    assert x, "it is there, though it has no length"
+    with pytest.raises(TypeError, match=r"has no len\(\) on the host\n  do: write x.shape\[0\]"):
+        len(x)
+    for to in (float, int):
+        with pytest.raises(TypeError, match=rf"is no number that {to.__name__}\(\) converts\n  do: name an element"):
+            to(x)

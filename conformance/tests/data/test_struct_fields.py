@@ -187,3 +187,82 @@ def test_a_member_called_grad_is_the_member():
     s = qd.types.struct(grad=qd.f32, x=qd.f32).field(shape=2, needs_grad=True)
     s[1].grad = 4
     assert s.grad[1] == 4
+
+
+@pytest.mark.parametrize("layout", [qd.Layout.AOS, qd.Layout.SOA])
+def test_a_layout_is_a_hint(layout: qd.Layout) -> None:
+    f = outer.field(shape=3, layout=layout)
+    g = qd.Struct.field({"a": qd.f32}, shape=2, layout=layout)
+    f[1].s.v = [1, 2]
+    g[1].a = 3
+    assert (f.s.v.to_numpy()[1].tolist(), g.a[1]) == ([1, 2], 3)
+
+
+def test_a_struct_field_of_a_dict_may_have_methods() -> None:
+    def twice(self) -> Any:
+        return 2 * self.a
+
+    f = qd.Struct.field({"a": qd.f32}, methods={"twice": twice}, shape=2)
+    f[1].a = 3
+    assert f[1].twice() == 6
+
+    @qd.kernel
+    def run() -> qd.f32:
+        return f[1].twice()
+
+    assert run() == 6
+
+
+def test_it_prints_as_what_it_holds() -> None:
+    f = outer.field(name="f")
+    assert str(f) == repr(f) == "<adstack struct field: a, s>"
+    qd.root.dense(qd.i, 2).place(f)
+    assert str(f) == str(f.to_numpy())
+
+
+def test_it_is_no_list_and_no_number() -> None:
+    f = outer.field(shape=3)
+    assert f
+    for wrong in (len, float, int, iter, lambda f: f + 1):
+        with pytest.raises(TypeError, match=r"the field of structs .*\n  do: "):
+            wrong(f)
+
+
+def test_a_field_that_is_one_list_takes_structs() -> None:
+    lists, counted = qd.root.dynamic(qd.i, 32), qd.root.dynamic(qd.i, 8)
+    f, g = inner.field(), qd.types.struct(length=qd.i32, parent=qd.i32).field()
+    lists.place(f)
+    counted.place(g)
+
+    @qd.kernel
+    def fill() -> qd.i32:
+        last = 0
+        qd.loop_config(serialize=True)
+        for i in range(5):
+            last = f.append(inner(i, [i, 2 * i]))
+        return last
+
+    @qd.kernel
+    def clear() -> qd.i32:
+        before = f.length()
+        f.deactivate()
+        return before
+
+    assert fill() == 4
+    assert (f[3].to_dict(), qd.length(f), f.parent() is lists) == ({"u": 3, "v": [3, 6]}, 5, True)
+    assert (clear(), qd.length(f), f[3].u) == (5, 0, 0)
+    assert g.length is g.field_dict["length"], "a member is not hidden"
+    assert g.parent is g.field_dict["parent"]
+
+
+def test_a_struct_field_without_lists_takes_none() -> None:
+    f = inner.field(shape=3)
+
+    @qd.kernel
+    def fill():
+        f.append(inner(1, 2))
+
+    with pytest.raises(qd.AdstackTypeError, match=r"the field of structs has no lists: append\(\) is for"):
+        fill()
+    with pytest.raises(RuntimeError, match=r"append\(\) has a meaning only in a kernel"):
+        f.append(inner(1, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import adstack as qd
@@ -58,3 +59,31 @@ def test_a_static_print_prints_once_per_version(capsys):
     for n in (1, 1, 2, 1):
         k(n, 0.5)
     assert capsys.readouterr().out == "n|1|<runtime f32>\nn|2|<runtime f32>\n"
+
+
+def test_the_axes_of_ndrange_may_run_in_another_order() -> None:
+    qd.init(arch=qd.reference)
+    order = qd.field(qd.i32, (2, 3, 2))
+    seen = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def run(grouped: qd.template()):
+        seen[None] = 0
+        qd.loop_config(serialize=True)
+        if qd.static(grouped):
+            for at in qd.grouped(qd.ndrange(2, (0, 3), 2, axes=(2, 0, 1))):
+                order[at] = seen[None]
+                seen[None] += 1
+        else:
+            for i, j, k in qd.ndrange(2, (0, 3), 2, axes=(2, 0, 1)):
+                order[i, j, k] = seen[None]
+                seen[None] += 1
+
+    points = sorted(np.ndindex(2, 3, 2), key=lambda at: (at[2], at[0], at[1]))
+    for grouped in (False, True):
+        order.fill(0)
+        run(grouped)
+        assert [order[at] for at in points] == list(range(12))
+    assert list(qd.ndrange(2, 3, 2, axes=(2, 0, 1))) == points
+    with pytest.raises(qd.AdstackTypeError, match=r"axes=\(1, 1\) of ndrange must have the number of each axis once"):
+        qd.ndrange(2, 3, axes=(1, 1))

@@ -9,7 +9,7 @@ from adstack.kernels.options import current_options
 from adstack.runtime import state
 from adstack.runtime.protocol import registry
 from adstack.runtime.protocol.backend import Capabilities, Unavailable
-from adstack.runtime.protocol.options import REFUSED, WITHOUT_EFFECT, Options, parse
+from adstack.runtime.protocol.options import INSTEAD, REFUSED, WITHOUT_EFFECT, Options, parse
 from adstack.values.scalars import scalar_type
 
 
@@ -57,8 +57,38 @@ def test_verbose_takes_what_announce_takes() -> None:
         parse({"verbose": "loud"})
 
 
+@pytest.mark.parametrize("name", INSTEAD)
+def test_options_that_change_no_result_warn_unless_switched_off(name: str) -> None:
+    """Rules: errors.options"""
+    for off in (False, 0, "", None):
+        assert parse({name: off}) == Options()
+    with pytest.warns(UserWarning, match=f"{name}='a'\n  do: "):
+        assert parse({name: "a"}) == Options()
+
+
+def test_a_program_of_another_library_starts() -> None:
+    with pytest.warns(UserWarning, match="init") as caught:
+        qd.init(
+            qd.reference,
+            kernel_profiler=True,
+            device_memory_fraction=0.5,
+            offline_cache_file_path="cache",
+            require_version="1.3.3",
+            _test_mode=True,
+            print_non_pure=True,
+            src_ll_cache=False,
+        )
+    assert [str(w.message).split("=")[0].split()[-1] for w in caught] == [
+        "device_memory_fraction",
+        "kernel_profiler",
+        "offline_cache_file_path",
+    ]
+    assert {w.filename for w in caught} == {__file__}, "the warning is shown where init is called"
+    assert current_options() == Options()
+
+
 @pytest.mark.parametrize("name", REFUSED)
-def test_options_for_what_is_not_done_are_refused_unless_switched_off(name: str) -> None:
+def test_options_that_would_change_results_are_refused_unless_switched_off(name: str) -> None:
     for off in (False, 0, "", None):
         assert parse({name: off}) == Options()
     with pytest.raises(ValueError, match=f"{name}='a'") as caught:

@@ -49,7 +49,7 @@ def test_an_annotation_may_be_written_with_brackets() -> None:
     [
         ({"dtype": qd.f32}, np.zeros(2), "required array has dtype=f32, array with dtype=f64 is provided"),
         ({"ndim": 1}, np.zeros((2, 2)), "required array has ndim=1, array with ndim=2 is provided"),
-        ({"needs_grad": True}, np.zeros(2), "required array has needs_grad=True"),
+        ({"needs_grad": True}, "ndarray", "required array has needs_grad=True"),
         ({"dtype": qd.math.vec3}, np.zeros((2, 2), np.float32), "element shape=.3,., array with element shape"),
         ({"dtype": qd.math.vec3, "ndim": 1}, np.zeros(3, np.float32), "required array has ndim=1"),
         ({"dtype": qd.math.vec3, "ndim": 1}, np.float32([])[0:0].sum(keepdims=True)[0:0], "element shape"),
@@ -58,6 +58,7 @@ def test_an_annotation_may_be_written_with_brackets() -> None:
     ],
 )
 def test_a_mismatch_is_a_value_error(wanted: dict[str, Any], value: Any, words: str) -> None:
+    value = qd.ndarray(qd.f64, 2) if isinstance(value, str) else value
     with pytest.raises(ValueError, match=f"Invalid value for argument a - .*{words}"):
         taken(qd.types.ndarray(**wanted), value)
 
@@ -216,3 +217,28 @@ def test_an_array_and_that_of_its_gradients_are_one_argument() -> None:
     call = taken(ANY, WithGradient(np.zeros(2), np.ones(2)))
     assert call.key == [(qd.f64, 1, (), True, False)]
     assert [call.arrays[name].read().tolist() for name in ("a", "a.grad")] == [[0, 0], [1, 1]]
+
+
+def test_an_annotation_may_say_what_elements_are() -> None:
+    def first(annotation: Any) -> Any:
+        @qd.kernel
+        def run(x: annotation) -> qd.f32:
+            return x[1][0]
+
+        return run
+
+    rows, vectors = np.arange(6, dtype=np.float32).reshape(3, 2), qd.Vector.ndarray(2, qd.f32, 3)
+    vectors.from_numpy(rows)
+    for options in ({"element_dim": 1}, {"element_shape": (2,), "dtype": qd.f32}, {"dtype": qd.f32, "element_dim": 1}):
+        run = first(qd.types.ndarray(**options))
+        assert run(rows) == run(rows) == run(vectors) == 2
+    assert first(qd.types.ndarray(dtype=qd.math.vec2, field_dim=1, element_dim=1))(rows) == 2
+    with pytest.raises(qd.AdstackArgumentError, match="element_dim=1, array with element_dim=0"):
+        first(qd.types.ndarray(element_dim=1))(qd.ndarray(qd.f32, 3))
+    with pytest.raises(qd.AdstackArgumentError, match="element shape=2 axes"):
+        first(qd.types.ndarray(element_dim=2))(np.zeros(3, np.float32))
+    with pytest.raises(TypeError, match="element_dim=2 of the annotation of x is not that of"):
+        first(qd.types.ndarray(dtype=qd.math.vec2, element_dim=2))(rows)
+    for wrong in ({"element_dim": 3}, {"element_dim": 2, "element_shape": (2,)}):
+        with pytest.raises(qd.AdstackTypeError, match="have 0, 1 or 2 axes, got element_dim="):
+            qd.types.ndarray(**wrong)

@@ -17,9 +17,9 @@ __all__ = ["ArrayArgument", "filling", "is_field", "touch"]
 
 
 @func
-def _fill(array, value):  # type: ignore[no-untyped-def]  # annotations of a func would convert
+def _fill(array, val):  # type: ignore[no-untyped-def]  # annotations of a func would convert
     for index in grouped(array):
-        array[index] = value
+        array[index] = val
 
 
 filling: Final[Func] = _fill

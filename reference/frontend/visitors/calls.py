@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
+from functools import partial
 from types import MethodType
 
 from ...errors import AdstackSyntaxError, AdstackTypeError
 from ...ir.types import DType, u1
 from ...values.atomics import KIND_OF
+from ...values.calling import called
 from ...values.compile_time import block_local, loop_config, static, stop_grad
 from ...values.elements import Elements
 from ...values.func import BoundFunc, Func
@@ -145,7 +147,8 @@ def _plain_call(
     if isinstance(function, DType):
         return _conversion(context, function, args, kwargs)
     if function is loop_config:
-        bound = guarded(context, lambda: _LOOP_SETTINGS.bind(*args, **kwargs))
+        bind = _LOOP_SETTINGS.bind
+        bound = guarded(context, lambda: called(loop_config, lambda: bind(*args, **kwargs), args, kwargs))
         context.loop_hints = dict(bound.arguments)
         return None
     if function is block_local:
@@ -153,12 +156,13 @@ def _plain_call(
     if function is stop_grad:
         return stop(context, *args)
     if _hashable(context, function) and function in builtin.TABLE:
-        return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
+        meaning = partial(builtin.TABLE[function], context)
+        return guarded(context, lambda: called(function, lambda: meaning(*args, **kwargs), args, kwargs))
     _refuse(context, function)
     template = own(function, "__self__")
     if isinstance(template, str) and function.__name__ == "format" and any(map(is_runtime, [*args, *kwargs.values()])):
         return formatted(context, template, args, kwargs)
-    return guarded(context, lambda: function(*args, **kwargs))
+    return guarded(context, lambda: called(function, lambda: function(*args, **kwargs), args, kwargs))
 
 
 def _refuse(context: Context, function: object) -> None:

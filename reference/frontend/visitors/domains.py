@@ -5,7 +5,7 @@ A range with a step runs over how many iterations it has: its index is begin + k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -49,6 +49,7 @@ class Domain:
         grouped: the body gets one vector instead of one scalar per axis.
         step: what each index is multiplied by before.
         cells: in which cells of sparse levels the points lie; the body is for active ones.
+        sort: brings the indices of a point, which come as `bounds` do, into the order in which the body sees them.
     """
 
     bounds: list[tuple[Value, Value]]
@@ -56,10 +57,11 @@ class Domain:
     grouped: bool = False
     step: KernelObject = 1
     cells: tuple[Cells, ...] = ()
+    sort: Callable[[list[KernelObject]], list[KernelObject]] = list
 
     def indices(self, values: Sequence[Value]) -> list[KernelObject]:
         """The indices of a point of the box, as the body sees them."""
-        return [self._moved(Expr(i), o) for i, o in zip(values, self.offsets, strict=False)]
+        return self.sort([self._moved(Expr(i), o) for i, o in zip(values, self.offsets, strict=False)])
 
     def targets(self, indices: list[KernelObject]) -> list[KernelObject]:
         """What the loop's targets are given."""
@@ -77,7 +79,7 @@ def domain_of(context: Context, iterable: object) -> Domain:
     """The domain of a runtime loop over `iterable`."""
     if isinstance(iterable, Grouped):
         inner = domain_of(context, iterable.domain)
-        return Domain(inner.bounds, inner.offsets, True, cells=inner.cells)
+        return replace(inner, grouped=True)
     if isinstance(iterable, range):
         if iterable.step == 1:
             return _box(context, [(iterable.start, iterable.stop)])
@@ -85,7 +87,7 @@ def domain_of(context: Context, iterable: object) -> Domain:
     if isinstance(iterable, RuntimeRange):
         return _stepped(context, plain(iterable.lo), plain(iterable.hi), plain(iterable.step))
     if isinstance(iterable, NdRange):
-        return _box(context, iterable.axes)
+        return replace(_box(context, iterable.nested), sort=iterable.sorted)
     if isinstance(iterable, StructField):
         return domain_of(context, iterable.member_fields[0])
     if indexable(iterable):

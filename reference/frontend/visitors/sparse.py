@@ -42,18 +42,18 @@ def _index(context: Context, what: str, rank: int, indices: tuple[KernelObject, 
 # ---- cells
 
 
-def _is_active(context: Context, snode: object, *indices: KernelObject) -> KernelObject:
-    node = sparse.node_of(snode)
-    index = _index(context, "is_active", len(node.shape), indices)
-    if not node.cells:
+def _is_active(context: Context, node: object, indices: KernelObject = None, *more: KernelObject) -> KernelObject:
+    level = sparse.node_of(node)
+    index = _index(context, "is_active", len(level.shape), (indices, *more))
+    if not level.cells:
         return True
-    return is_active(node.cells[-1].level, node.cells[-1].cell(index))
+    return is_active(level.cells[-1].level, level.cells[-1].cell(index))
 
 
-def _activate(context: Context, snode: object, *indices: KernelObject) -> None:
-    node, _ = _sparse(context, "activate", snode)
-    index = _index(context, "activate", len(node.shape), indices)
-    Element(node.cells, index, ((0,) * len(index), *index)).activate()
+def _activate(context: Context, node: object, indices: KernelObject = None, *more: KernelObject) -> None:
+    level, _ = _sparse(context, "activate", node)
+    index = _index(context, "activate", len(level.shape), (indices, *more))
+    Element(level.cells, index, ((0,) * len(index), *index)).activate()
 
 
 def _sparse(context: Context, what: str, snode: object) -> tuple[SNode, Level]:
@@ -67,19 +67,19 @@ def _sparse(context: Context, what: str, snode: object) -> tuple[SNode, Level]:
     return node, node.level
 
 
-def _deactivate(context: Context, snode: object, *indices: KernelObject) -> None:
-    node, level = _sparse(context, "deactivate", snode)
+def _deactivate(context: Context, node: object, indices: KernelObject = None, *more: KernelObject) -> None:
+    top, level = _sparse(context, "deactivate", node)
     _check_relied_on(context)
     if level.lists is None:
-        at = _index(context, "deactivate", len(level.shape), indices)
+        at = _index(context, "deactivate", len(level.shape), (indices, *more))
         box = [(k, 1) for k in at]
     else:
-        at = _index(context, "deactivate", len(level.words.place.shape), indices)
+        at = _index(context, "deactivate", len(level.words.place.shape), (indices, *more))
         box = [(k, 1) for k in level.cell(at, 0)]
         box[level.lists.position] = (box[level.lists.position][0], level.lists.capacity)
     word_of(context, level, at).set(0)
-    for below in node.nodes():
-        _clear(context, below, _scaled(node, below, box), below is node)
+    for below in top.nodes():
+        _clear(context, below, _scaled(top, below, box), below is top)
 
 
 def _check_relied_on(context: Context) -> None:
@@ -165,9 +165,9 @@ def _over(context: Context, box: Box, at: list[KernelObject], lower: Callable[[l
 # ---- lists
 
 
-def _length(context: Context, snode: object, *indices: KernelObject) -> KernelObject:
-    _, level = sparse.list_level(snode)
-    return _length_of(context, level, _index(context, "length", len(level.words.place.shape), indices))
+def _length(context: Context, node: object, indices: KernelObject = None, *more: KernelObject) -> KernelObject:
+    _, level = sparse.list_level(node)
+    return _length_of(context, level, _index(context, "length", len(level.words.place.shape), (indices, *more)))
 
 
 def _length_of(context: Context, level: Level, at: Sequence[KernelObject]) -> KernelObject:
@@ -175,22 +175,26 @@ def _length_of(context: Context, level: Level, at: Sequence[KernelObject]) -> Ke
     return min_(word_of(context, level, at).get(), level.lists.capacity)
 
 
-def _append(context: Context, snode: object, *rest: KernelObject) -> KernelObject:
-    node, level = sparse.list_level(snode)
+def _append(
+    context: Context, node: object, *rest: KernelObject, indices: KernelObject = None, val: KernelObject = None
+) -> KernelObject:
+    top, level = sparse.list_level(node)
     assert level.lists is not None
-    *indices, value = rest
-    at = _index(context, "append", len(level.words.place.shape), tuple(indices))
-    things = [thing for thing in node.things if getattr(thing, "role", "primal") == "primal"]
+    given = (*rest, *(part for part in (indices, val) if part is not None))
+    if not given:
+        context.fail(AdstackTypeError, "append takes the element to add", do="write x.append(value)")
+    at = _index(context, "append", len(level.words.place.shape), given[:-1])
+    things = [thing for thing in top.things if getattr(thing, "role", "primal") == "primal"]
     if len(things) != 1:
         context.fail(
             AdstackTypeError,
             f"append needs one field in the list, there are {len(things)}",
             do="place a field of structs, which are appended as a whole",
         )
-    above = node.parent()
+    above = top.parent()
     if above is not None and above.cells:
         Element(above.cells, at, ((0,) * len(at), *at)).activate()
-    return _put(context, level, at, things[0], value)
+    return _put(context, level, at, things[0], given[-1])
 
 
 def _put(
@@ -216,25 +220,32 @@ def of_list(function: object) -> KernelObject:
     """
     owner: Any = own(function, "__self__")
     name = getattr(function, "__name__", "")
-    if not isinstance(owner, (Field, ListRef)) or name not in _METHODS:
+    if not isinstance(owner, (Field, StructField, ListRef)) or name not in _METHODS:
         return None
     context, at = current(), owner.at if isinstance(owner, ListRef) else ()
-    if isinstance(owner, Field) and not has_lists(owner):
+    if not isinstance(owner, ListRef) and not has_lists(owner):
         context.fail(
             AdstackTypeError,
-            f"{owner.label} has no lists: {name}() is for a field in a dynamic level",
+            f"{_label(owner)} has no lists: {name}() is for a field in a dynamic level",
             do="place it in root.dynamic(qd.i, n)",
         )
-    return partial(_METHODS[name], context, sparse.list_level(owner.parent())[0], *at)
+    return partial(
+        _METHODS[name], context, sparse.list_level(owner.parent() if isinstance(owner, ListRef) else owner)[0], *at
+    )
+
+
+def _label(field: Field | StructField) -> str:
+    """What messages call a field, one of whose members may have the name of anything that it has."""
+    return field.label if isinstance(field, Field) else "the field of structs"
 
 
 _METHODS: Final[dict[str, PythonFunction]] = {"append": _append, "length": _length, "deactivate": _deactivate}
 
 
-def _rescale(context: Context, a: KernelObject, b: KernelObject, index: KernelObject) -> KernelObject:
+def _rescale(context: Context, a: KernelObject, b: KernelObject, I: KernelObject) -> KernelObject:  # noqa: E741, N803
     """Indices scale as the numbers of cells do."""
     there, here = (tuple(thing.shape) for thing in (a, b))
-    parts = _index(context, "rescale_index", len(there), (index,))
+    parts = _index(context, "rescale_index", len(there), (I,))
     return [_times(part, n, m) for part, n, m in zip(parts, there, here, strict=False)]
 
 

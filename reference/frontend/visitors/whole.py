@@ -7,6 +7,7 @@ from typing import Final
 
 from ...data.hostarrays import HostArray
 from ...data.snode import SNode
+from ...data.struct_fields import StructField
 from ...errors import AdstackTypeError
 from ...values.func import BoundFunc
 from ...values.kinds import KernelObject
@@ -22,7 +23,9 @@ _OF_THE_HOST: Final = ("copy_from", "from_numpy", "from_torch", "to_numpy", "to_
 
 def of_whole(context: Context, function: object) -> KernelObject:
     """What a call of `function` means in a kernel, if it is a method of a field, array or list; else `function`."""
-    if not isinstance(function, MethodType) or not isinstance(function.__self__, (HostArray, ListRef, SNode)):
+    if not isinstance(function, MethodType) or not isinstance(
+        function.__self__, (HostArray, ListRef, SNode, StructField)
+    ):
         return function
     name = function.__name__
     of_sparse = of_list(function)

@@ -22,6 +22,7 @@ from ...runtime.state import Runtime
 from ...runtime.threads.recording import RECORDERS, Constant, is_recording, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
+from ...values.calling import takes
 from ...values.linked import Linked
 from ..clearing import claim, clear_all, is_another_threads
 from ..events import Launch
@@ -68,6 +69,7 @@ class FwdMode(Scoped):
         tangents: the numbers of the host that move.
     """
 
+    @takes("ad.FwdMode")
     def __init__(self, loss: Any, param: Any, seed: Any = None, clear_gradients: bool = True) -> None:
         self.losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
         self.param = param

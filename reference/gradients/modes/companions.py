@@ -7,6 +7,8 @@ x'. So the former has its memory at `x.grad`, the latter at `x.grad.dual`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from ...data.fields import Field
 from ...data.ndarrays import Ndarray
 from ...data.placement import PLACED
@@ -16,9 +18,18 @@ from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime.derived import has_outputs, inputs
 from ...runtime.memory.buffers import Buffer
+from ...values.specs import NdarraySpec, Spec, StructSpec
 from .state import Accompanied, Names, Role, state_of
 
-__all__ = ["accompanied", "check_storage", "companion_memory", "companions", "field_beside", "names_of"]
+__all__ = [
+    "accompanied",
+    "check_demanded",
+    "check_storage",
+    "companion_memory",
+    "companions",
+    "field_beside",
+    "names_of",
+]
 
 
 def companions(specialisation: Specialisation, role: Role) -> dict[str, Place]:
@@ -115,3 +126,23 @@ def check_storage(specialisation: Specialisation, role: Role = "grad") -> None:
             loc=specialisation.kernel.loc,
             do="make what is to be differentiated with needs_grad=True, or place its .grad",
         )
+
+
+def check_demanded(specialisation: Specialisation) -> None:
+    """An error if an annotation demands the gradient of an array of real numbers that can't have one."""
+    for name in _lacking(specialisation.specs):
+        raise AdstackRuntimeError(
+            f"{specialisation.kernel.name}: argument {name} is to have a gradient (needs_grad=True), and an array of "
+            "numpy has none",
+            loc=specialisation.kernel.loc,
+            do="pass qd.ndarray(..., needs_grad=True), or leave needs_grad out of the annotation: it is then constant",
+        )
+
+
+def _lacking(specs: Iterable[Spec]) -> Iterator[str]:
+    """The names of parameters that lack a gradient which their annotation demands."""
+    for spec in specs:
+        if isinstance(spec, StructSpec):
+            yield from _lacking(member for _, member in spec.members)
+        elif isinstance(spec, NdarraySpec) and spec.lacks and spec.dtype.is_float:
+            yield spec.lacks

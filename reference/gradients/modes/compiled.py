@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...launch.specialisation import Specialisation
 from ...runtime.derived import Derived
 from ...runtime.state import Runtime
-from .companions import accompanied, check_storage, companions, names_of
+from .companions import accompanied, check_demanded, check_storage, companions, names_of
 from .differentiated import Differentiated
 from .state import CompiledKey, DerivedKey, Journaled, Latest, LatestKey, Mode, Role, state_of
 
@@ -30,6 +30,8 @@ def differentiated(
     places = accompanied(specialisation, role)
     if latest is not None and latest.places is places and (latest.checked or not strict):
         return latest.mode
+    if latest is None and role == "grad":
+        check_demanded(specialisation)
     names = tuple(sorted(place.name for place in places))
     if strict and names not in state.checked:
         check_storage(specialisation, role)

@@ -17,6 +17,7 @@ from ...runtime.protocol.abilities import exclusively
 from ...runtime.threads.recording import RECORDERS, Capture, capturing, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
+from ...values.calling import takes
 from ..access import launch_checked
 from ..clearing import clear_all
 from ..events import CustomCall, Event, HostWrites, Launch
@@ -67,12 +68,9 @@ class Tape(Scoped):
         calls: what was recorded: (kernel, arguments), in order.
     """
 
+    @takes("ad.Tape")
     def __init__(
-        self,
-        loss: Any,
-        clear_gradients: bool = True,
-        validation: bool = False,
-        grad_check: Sequence[Any] | None = None,
+        self, loss: Any, clear_gradients: bool = True, validation: bool = False, grad_check: Sequence[Any] | None = None
     ) -> None:
         self.loss = Loss(loss)
         self.clear_gradients = clear_gradients

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
@@ -10,18 +11,19 @@ from typing import Any, Final
 from ...errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ...ir.types import FLOATS, INTS, DType, f32, i32
 
-__all__ = ["REFUSED", "WITHOUT_EFFECT", "Options", "parse"]
+__all__ = ["INSTEAD", "REFUSED", "WITHOUT_EFFECT", "Options", "parse"]
 
 _WORDS: Final = """
-    ad_stack_experimental_enabled ad_stack_sparse_threshold_bytes advanced_optimization allow_nv_shader_extension
-    auto_mesh_local_default_occupacy cache_loop_invariant_global_vars cfg_optimization cpu_block_dim_adaptive
-    default_ad_stack_size default_cpu_block_dim default_gpu_block_dim demote_dense_struct_fors
-    demote_no_access_mesh_fors detect_read_only experimental_auto_mesh_local flatten_if force_scalarize_matrix
-    gpu_max_reg half2_vectorization log_level lower_access make_block_local make_cpu_multithreading_loop
-    make_mesh_block_local make_thread_local max_block_dim mesh_localize_all_attr_mappings
-    mesh_localize_from_end_mapping mesh_localize_to_end_mapping move_loop_invariant_outside_if num_compile_threads
-    opt_level optimize_mesh_reordered_mapping quant_opt_atomic_demotion quant_opt_store_fusion real_matrix_scalarize
-    saturating_grid_dim simplify_after_lower_access simplify_before_lower_access use_llvm
+    _test_mode ad_stack_experimental_enabled ad_stack_sparse_threshold_bytes advanced_optimization
+    allow_nv_shader_extension auto_mesh_local_default_occupacy cache_loop_invariant_global_vars cfg_optimization
+    cpu_block_dim_adaptive default_ad_stack_size default_cpu_block_dim default_gpu_block_dim
+    demote_dense_struct_fors demote_no_access_mesh_fors detect_read_only experimental_auto_mesh_local flatten_if
+    force_scalarize_matrix gpu_max_reg half2_vectorization log_level lower_access make_block_local
+    make_cpu_multithreading_loop make_mesh_block_local make_thread_local max_block_dim
+    mesh_localize_all_attr_mappings mesh_localize_from_end_mapping mesh_localize_to_end_mapping
+    move_loop_invariant_outside_if num_compile_threads opt_level optimize_mesh_reordered_mapping print_non_pure
+    quant_opt_atomic_demotion quant_opt_store_fusion real_matrix_scalarize require_version saturating_grid_dim
+    simplify_after_lower_access simplify_before_lower_access src_ll_cache use_llvm
 """
 LARGEST: Final = 2**63 - 1
 """The largest number that an option may be, if there is no smaller one here."""
@@ -32,16 +34,16 @@ WITHOUT_EFFECT: Final = tuple(_WORDS.split())
 """Options of existing programs that are accepted and change nothing that can be seen.
 
 They say how a compiler may go about its work, or about something that never happens here: no capacity of an adstack is
-a default (`default_ad_stack_size`), and nothing is logged (`log_level`).
+a default (`default_ad_stack_size`), nothing is logged (`log_level`), and `require_version` names a version of another
+library.
 """
 _PRINT: Final = "print_ir=True prints every stage of each kernel that is compiled; kernel.stages(...) gives them"
 _DUMP: Final = "run `adstack dump program.py --stage amdgcn`"
 _TIME: Final = "leave it out, and write with qd.profiler.Profile() as p: ..., and print(p.report())"
 _CACHE: Final = "see `adstack cache`; the environment variable ADSTACK_CACHE_DIR says where compiled kernels are kept"
-REFUSED: Final = {
+INSTEAD: Final = {
     "cuda_stack_limit": "adstacks are in the heap, which ad_stack_heap_limit limits",
     "debug_dump_path": _PRINT,
-    "default_up": "write the type itself, such as qd.u32; qd.math.uvec2 and its like are as wide as default_ip",
     "device_memory_fraction": "use device_memory_GB, in units of 2**30 bytes",
     "gdb_trigger": "debug=True checks accesses and arithmetic, and names the line",
     "kernel_profiler": _TIME,
@@ -61,7 +63,15 @@ REFUSED: Final = {
     "verbose_kernel_launches": _TIME,
     "vk_api_version": "the version is that of the driver; ADSTACK_VULKAN_DEVICE chooses a device",
 }
-"""Options of existing programs for what is not done here, and what to do instead. Switched off, they are accepted."""
+"""Options of existing programs for what is done in another way here, and what to do instead.
+
+They change no result: a program that gives one runs, with a warning that says what to do. Switched off, they are
+accepted.
+"""
+REFUSED: Final = {
+    "default_up": "write the type itself, such as qd.u32; qd.math.uvec2 and its like are as wide as default_ip",
+}
+"""Options of existing programs that would change results, and what to do instead. Switched off, they are accepted."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,8 @@ _KINDS: Final[dict[str, type]] = {f.name: type(getattr(Options(), f.name)) for f
 def parse(arguments: Mapping[str, object]) -> Options:
     """Options from keywords, the `arguments` of `init` besides the arch.
 
+    One of `INSTEAD` is a warning at the call of `init`.
+
     Raises:
         AdstackArgumentError: for an unknown name, one of `REFUSED`, or a value that is none of an option's choices.
         AdstackRuntimeTypeError: for a value of a wrong type, or a number that is out of range.
@@ -146,7 +158,10 @@ def parse(arguments: Mapping[str, object]) -> Options:
     for name, remedy in REFUSED.items():
         if arguments.get(name):
             raise AdstackArgumentError(f"init() does not do what {name}={arguments[name]!r} asks for", do=remedy)
-    silent = (*WITHOUT_EFFECT, *REFUSED, *_OTHER_NAMES)
+    for name, remedy in INSTEAD.items():
+        if arguments.get(name):
+            warnings.warn(f"init() does nothing for {name}={arguments[name]!r}\n  do: {remedy}", stacklevel=3)
+    silent = (*WITHOUT_EFFECT, *INSTEAD, *REFUSED, *_OTHER_NAMES)
     options = {name: _checked(name, value) for name, value in arguments.items() if name not in silent}
     for other in _OTHER_NAMES.keys() & arguments.keys():
         name, value = _OTHER_NAMES[other], _of_kind(other, arguments[other], bool)

@@ -117,9 +117,9 @@ class Access(Elements):
         own = isinstance(self.storage, list)
         return elementwise(CAST, element, to=self._dtype) if own and self._dtype is not None else element
 
-    def fill(self, value: object) -> None:
-        """Set every element to `value`."""
-        self._assign(list(range(len(self.storage))), self.shape, value)
+    def fill(self, val: object) -> None:
+        """Set every element to `val`."""
+        self._assign(list(range(len(self.storage))), self.shape, val)
 
     def assign(self, value: object) -> None:
         """Set the elements to those of a vector or matrix of the same shape, or all to one scalar."""

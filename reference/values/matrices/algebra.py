@@ -31,14 +31,14 @@ def _same_length(what: str, left: Operand, right: Operand) -> tuple[list[Operand
     return left.entries, right.entries
 
 
-def cross(left: object, right: object) -> Operand:
-    """The cross product of `left` and `right`: a vector for two 3-vectors, a scalar for two 2-vectors.
+def cross(x: object, y: object) -> Operand:
+    """The cross product of `x` and `y`: a vector for two 3-vectors, a scalar for two 2-vectors.
 
     AdstackTypeError for other operands.
     """
-    a, b = _same_length("cross", left, right)
+    a, b = _same_length("cross", x, y)
     if len(a) not in (2, 3):
-        raise AdstackTypeError("the cross product is defined for 2 and 3 components", note=f"got {describe(left)}")
+        raise AdstackTypeError("the cross product is defined for 2 and 3 components", note=f"got {describe(x)}")
 
     def minor(i: int, j: int) -> Operand:
         return operate(SUB, operate(MUL, a[i], b[j]), operate(MUL, a[j], b[i]))

@@ -16,8 +16,8 @@ NEWTON_STEPS: Final = 10
 """With scaling, 9 steps reach f64 accuracy for condition numbers up to 1e16 (R. Byers, H. Xu, 2008)."""
 
 
-def polar_decompose(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
-    """R, P with `matrix == R @ P`: R orthogonal, P symmetric with eigenvalues not below 0.
+def polar_decompose(A: object, dt: object = None) -> tuple[Operand, Operand]:
+    """R, P with `A == R @ P`: R orthogonal, P symmetric with eigenvalues not below 0.
 
     An invertible square matrix has exactly one; its R turns without reflecting if the determinant is positive, and
     depends smoothly on the matrix, also at the identity. A matrix from 3x3 on that is not invertible gives NaN. All
@@ -28,11 +28,9 @@ def polar_decompose(matrix: object, dt: object = None) -> tuple[Operand, Operand
     Raises:
         AdstackTypeError: the matrix is not square, or 1x1.
     """
-    rows = square_rows("polar_decompose", in_type(matrix, dt))
+    rows = square_rows("polar_decompose", in_type(A, dt))
     if len(rows) < 2:
-        raise AdstackTypeError(
-            "polar_decompose is defined for matrices of at least 2x2", note=f"got {describe(matrix)}"
-        )
+        raise AdstackTypeError("polar_decompose is defined for matrices of at least 2x2", note=f"got {describe(A)}")
     original = Elements.over([operate(MUL, 1.0, e) for row in rows for e in row], (len(rows), len(rows)))
     turned = _closest_2x2(original) if len(rows) == 2 else _closest(original)
     stretch = turned.transpose() @ original

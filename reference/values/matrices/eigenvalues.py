@@ -29,7 +29,7 @@ _FRACTION_BITS: Final = {16: 10, 32: 23, 64: 52}
 """Bits of a float type -> bits of its fraction."""
 
 
-def eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
+def eig(A: object, dt: object = None) -> tuple[Operand, Operand]:
     """Eigenvalues and eigenvectors of a square matrix of real numbers, from 2x2 on; they may be complex.
 
     The first result has one row (real part, imaginary part) per eigenvalue, in descending order of real parts, those
@@ -43,9 +43,9 @@ def eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
     Raises:
         AdstackTypeError: the matrix is not square, or 1x1.
     """
-    rows = square_rows("eig", in_type(matrix, dt))
+    rows = square_rows("eig", in_type(A, dt))
     if len(rows) < 2:
-        raise AdstackTypeError("eig is defined for matrices of at least 2x2", note=f"got {describe(matrix)}")
+        raise AdstackTypeError("eig is defined for matrices of at least 2x2", note=f"got {describe(A)}")
     rows = [[operate(MUL, 1.0, e) for e in row] for row in rows]
     return _of_plane(rows) if len(rows) == 2 else _of_space(rows)
 

@@ -125,15 +125,15 @@ def _square(what: str, matrix: object) -> list[list[Operand]]:
     return [[_mul(1.0, e) for e in row] for row in rows]
 
 
-def svd(matrix: object, dt: object = None) -> tuple[Operand, Operand, Operand]:
-    """U, S, V with `matrix == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal.
+def svd(A: object, dt: object = None) -> tuple[Operand, Operand, Operand]:
+    """U, S, V with `A == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal.
 
     The matrix is square. All rotations are written out: the code grows with the third power of its size and more, which
     is felt from 6x6 on.
 
     `dt` is the type to compute in; by default the matrix's.
     """
-    rows = _square("svd", in_type(matrix, dt))
+    rows = _square("svd", in_type(A, dt))
     columns = [list(column) for column in zip(*rows, strict=True)]
     size = len(columns)
     right = _identity(size)
@@ -225,12 +225,12 @@ def _any_orthogonal(u: Column) -> Column:
     return [_div(e, length) for e in chosen]
 
 
-def sym_eig(matrix: object, dt: object = None) -> tuple[Operand, Operand]:
+def sym_eig(A: object, dt: object = None) -> tuple[Operand, Operand]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only its upper triangle is read.
 
     `dt` is the type to compute in; by default the matrix's.
     """
-    upper = _square("sym_eig", in_type(matrix, dt))
+    upper = _square("sym_eig", in_type(A, dt))
     size = len(upper)
     rows = [[upper[min(i, j)][max(i, j)] for j in range(size)] for i in range(size)]
     vectors = _identity(size)

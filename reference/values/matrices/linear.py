@@ -11,7 +11,7 @@ from ...ir.scalar_ops import ADD, DIV, MUL, NEG, SUB
 from ..elements import Elements, as_elements, describe
 from ..functions import operate
 from ..kinds import Operand
-from .algebra import Algebra, square_rows
+from .algebra import Algebra, in_type, square_rows
 from .elimination import cholesky_of, determinant_by_elimination, solution
 from .operators import matmul
 
@@ -47,21 +47,21 @@ def _cofactor(rows: Rows, i: int, j: int) -> Operand:
     return operate(NEG, minor) if (i + j) % 2 else minor
 
 
-def determinant(value: object) -> Operand:
+def determinant(m: object) -> Operand:
     """The determinant of a square matrix, by expansion; of more than 4x4 elements the product of the pivots, a real.
 
-    AdstackTypeError if `value` is no square matrix.
+    AdstackTypeError if `m` is no square matrix.
     """
-    rows = square_rows("determinant", value)
+    rows = square_rows("determinant", m)
     return determinant_of(rows) if len(rows) <= LARGEST else determinant_by_elimination(rows)
 
 
-def inverse(value: object) -> Operand:
+def inverse(mat: object) -> Operand:
     """The inverse of a square matrix: the transposed cofactors over the determinant, or by elimination beyond 4x4.
 
     Infinities and NaN where the matrix is singular.
     """
-    rows = square_rows("inverse", value)
+    rows = square_rows("inverse", mat)
     size = len(rows)
     if size > LARGEST:
         return _matrix(solution(rows, [[float(i == j) for j in range(size)] for i in range(size)]))
@@ -78,13 +78,14 @@ def dot(left: list[Operand], right: list[Operand]) -> Operand:
     return total
 
 
-def solve(matrix: Operand, right: Operand) -> Operand:
-    """x with `matrix @ x == right`, for a square matrix and a vector or matrix on the right: `inverse(matrix) @ right`.
+def solve(A: Operand, b: Operand, dt: object = None) -> Operand:
+    """x with `A @ x == b`, for a square matrix and a vector or matrix on the right: `inverse(A) @ b`.
 
-    Beyond 4x4 it is found by elimination, which is more exact than the product. AdstackTypeError where rows differ.
+    Beyond 4x4 it is found by elimination, which is more exact than the product. `dt` is the type to compute in; by
+    default that of the operands. AdstackTypeError where rows differ.
     """
+    matrix, right = as_elements(in_type(A, dt)), as_elements(in_type(b, dt))
     rows = square_rows("solve", matrix)
-    matrix, right = as_elements(matrix), as_elements(right)
     if not isinstance(right, Elements) or right.n != matrix.n:
         raise AdstackTypeError(
             "the right side of solve must have as many rows as the matrix",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import AdstackTypeError
+from ..calling import takes
 from ..elements import Elements, as_elements, describe
 from ..kinds import Operand, TypeLike
 from ..making import factories
@@ -22,7 +23,7 @@ from .decompositions import polar_decompose
 from .eigenvalues import eig
 from .jacobi import svd, sym_eig
 from .linear import Linear, cholesky, determinant, inverse, solve
-from .matrix_types import matrix, vector
+from .matrix_types import MatrixType
 from .swizzles import Swizzles
 
 __all__ = [
@@ -47,20 +48,20 @@ class Matrix(Linear, Swizzles, Access):
     """A matrix `Matrix([[1, 2], [3, 4]])`, or, of a list of scalars, a vector.
 
     Args:
-        values: rows of equal length; a list of scalars makes a vector.
+        arr: rows of equal length; a list of scalars makes a vector.
         dt: type that the elements are converted to; by default they stay what they are.
     """
 
     __slots__ = ()
 
-    def __new__(cls, values: object = None, dt: object = None) -> Operand:
-        entries, shape = nested(values)
+    def __new__(cls, arr: object = None, dt: object = None) -> Operand:
+        entries, shape = nested(arr)
         if cls is Vector and len(shape) != 1:
             raise AdstackTypeError(
                 "a vector is made of a list of scalars", note=f"got {len(shape)} axes", do="use Matrix for rows"
             )
-        if dt is None and isinstance(values, Elements):
-            dt = values.dtype
+        if dt is None and isinstance(arr, Elements):
+            dt = arr.dtype
         converted, dtype = typed(entries, dt)
         return cls.over(converted, shape, dtype)
 
@@ -146,49 +147,56 @@ class Matrix(Linear, Swizzles, Access):
         return Matrix([int(k == i) for k in range(n)], dt)
 
     @staticmethod
-    def field(n: int, m: int, dtype: object, shape: object = None, **options: object) -> Operand:
-        """A field of n x m matrices with elements of a scalar type; `shape` and options as for `field`."""
-        return factories().make_field(dtype, element_shape=(size("n", n), size("m", m)), shape=shape, **options)
+    @takes("Matrix.field")
+    def field(n: int, m: int, dtype: object, *args: object, **options: object) -> Operand:
+        """A field of n x m matrices with elements of a scalar type; the other arguments as for `field`."""
+        return factories().field(_sized(dtype, n, m), *args, **options)
 
     @staticmethod
-    def ndarray(
-        n: int, m: int, dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False
-    ) -> Operand:
+    @takes("Matrix.ndarray")
+    def ndarray(n: int, m: int, dtype: object, *args: object, **options: object) -> Operand:
         """An ndarray of n x m matrices with elements of a scalar type; the other arguments as for `ndarray`."""
-        return factories().make_ndarray(dtype, shape, (size("n", n), size("m", m)), needs_grad, needs_dual)
+        return factories().ndarray(_sized(dtype, n, m), *args, **options)
 
     @staticmethod
-    def tensor(n: int, m: int, dtype: object, shape: object, **options: object) -> Operand:
-        """A tensor of n x m matrices with elements of a scalar type; `shape` and options as for `tensor`."""
-        return factories().tensor(matrix(n, m, dtype), shape, **options)
+    @takes("Matrix.tensor")
+    def tensor(n: int, m: int, dtype: object, *args: object, **options: object) -> Operand:
+        """A tensor of n x m matrices with elements of a scalar type; the other arguments as for `tensor`."""
+        return factories().tensor(_sized(dtype, n, m), *args, **options)
 
 
 class Vector(Matrix):
     """A vector `Vector([1, 2, 3])`.
 
     Args:
-        values: the components.
+        arr: the components.
         dt: type that they are converted to; by default they stay what they are.
     """
 
     __slots__ = ()
 
     @staticmethod
-    def field(n: int, dtype: object, shape: object = None, **options: object) -> Operand:  # type: ignore[override]
-        """A field of vectors of n components of a scalar type; `shape` and options as for `field`."""
-        return factories().make_field(dtype, element_shape=(size("n", n),), shape=shape, **options)
+    @takes("Vector.field")
+    def field(n: int, dtype: object, *args: object, **options: object) -> Operand:  # type: ignore[override]
+        """A field of vectors of n components of a scalar type; the other arguments as for `field`."""
+        return factories().field(_sized(dtype, n), *args, **options)
 
     @staticmethod
-    def ndarray(  # type: ignore[override]
-        n: int, dtype: object, shape: object, needs_grad: bool = False, needs_dual: bool = False
-    ) -> Operand:
+    @takes("Vector.ndarray")
+    def ndarray(n: int, dtype: object, *args: object, **options: object) -> Operand:  # type: ignore[override]
         """An ndarray of vectors of n components of a scalar type; the other arguments as for `ndarray`."""
-        return factories().make_ndarray(dtype, shape, (size("n", n),), needs_grad, needs_dual)
+        return factories().ndarray(_sized(dtype, n), *args, **options)
 
     @staticmethod
-    def tensor(n: int, dtype: object, shape: object, **options: object) -> Operand:  # type: ignore[override]
-        """A tensor of vectors of n components of a scalar type; `shape` and options as for `tensor`."""
-        return factories().tensor(vector(n, dtype), shape, **options)
+    @takes("Vector.tensor")
+    def tensor(n: int, dtype: object, *args: object, **options: object) -> Operand:  # type: ignore[override]
+        """A tensor of vectors of n components of a scalar type; the other arguments as for `tensor`."""
+        return factories().tensor(_sized(dtype, n), *args, **options)
+
+
+def _sized(dtype: object, *shape: int) -> MatrixType:
+    """The type of the elements of a field or an array, whose maker looks at the scalar type."""
+    return MatrixType(tuple(size(name, extent) for name, extent in zip("nm", shape, strict=False)), dtype)
 
 
 Elements.kinds.update({1: Vector, 2: Matrix})

@@ -9,6 +9,7 @@ from ...absent import with_absent
 from ...errors import AdstackTypeError
 from ...ir import types as ir
 from ...ir.types import DType
+from ..calling import takes
 from ..elements import Elements, describe
 from ..kinds import Operand, TypeLike
 from ..making import factories
@@ -71,13 +72,13 @@ class MatrixType:
         """What the frontend is told of a parameter with this annotation, where float and int mean the default types."""
         return MatrixSpec(resolve(self.dtype, default_fp, default_ip), self.shape)
 
-    def field(self, shape: object = None, **options: object) -> Operand:
-        """A field of elements of this type; `shape` and options as for `field`."""
-        return factories().make_field(self.dtype, element_shape=self.shape, shape=shape, **options)
+    def field(self, *args: object, **options: object) -> Operand:
+        """A field of elements of this type; the arguments are those of `field` after the type."""
+        return factories().field(self, *args, **options)
 
-    def ndarray(self, shape: object, needs_grad: bool = False, needs_dual: bool = False) -> Operand:
-        """An ndarray of elements of this type; the arguments as for `ndarray`."""
-        return factories().make_ndarray(self.dtype, shape, self.shape, needs_grad, needs_dual)
+    def ndarray(self, *args: object, **options: object) -> Operand:
+        """An ndarray of elements of this type; the arguments are those of `ndarray` after the type."""
+        return factories().ndarray(self, *args, **options)
 
     def __repr__(self) -> str:
         name = self.dtype.name if isinstance(self.dtype, DType) else self.dtype.__name__
@@ -102,11 +103,13 @@ if TYPE_CHECKING:
         def __init__(self, *values: object) -> None: ...
 
 
+@takes("types.vector")
 def vector(n: int, dtype: object) -> MatrixType:
     """The type of vectors of n components of a scalar type `dtype`."""
     return MatrixType((size("n", n),), dtype_of(dtype))
 
 
+@takes("types.matrix")
 def matrix(n: int, m: int, dtype: object) -> MatrixType:
     """The type of matrices of n rows and m columns, with elements of a scalar type `dtype`."""
     return MatrixType((size("n", n), size("m", m)), dtype_of(dtype))

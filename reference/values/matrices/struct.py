@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import types as python_types
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import TypeVar
 
 from ...absent import missing
-from ...errors import AdstackCompilationError, AdstackTypeError
+from ...errors import AdstackTypeError
 from ...ir.types import DType
+from ..calling import takes
 from ..elements import Elements
 from ..func import BoundFunc, Func
 from ..functions import cast
@@ -25,6 +26,7 @@ from ..scalars import dtype_of, resolve
 from ..specs import ScalarSpec, StructSpec
 from .matrix import Matrix
 from .struct_operators import StructOperators
+from .struct_parts import Listing, MissingMemberError
 
 __all__ = ["Struct", "StructType", "members_of", "struct"]
 
@@ -102,11 +104,14 @@ class StructType:
 
         return StructSpec(self, tuple((k, of(t)) for k, t in self.members.items()))
 
-    def field(self, shape: object = None, **options: object) -> Operand:
-        """A field of structs of this type, as `field` makes it; AdstackTypeError if the type has no members."""
+    def field(self, *args: object, **options: object) -> Operand:
+        """A field of structs of this type: the arguments are those of `field` after the type.
+
+        AdstackTypeError if the type has no members.
+        """
         if not self.members:
             raise AdstackTypeError(f"{self!r} has no members, so that a field of it would hold nothing")
-        return factories().struct_field(self, shape, **options)
+        return factories().field(self, *args, **options)
 
     def __getattr__(self, name: str) -> Operand:
         if name not in self.__dict__.get("methods", {}):
@@ -210,9 +215,23 @@ class Struct(StructOperators):
         return f"a struct of the type {self._type.name}"
 
     @staticmethod
-    def field(members: dict[str, Operand], shape: object = None, **options: object) -> Operand:
-        """A field of structs with these members, name -> type; `shape` and options as for `field`."""
-        return StructType(members).field(shape, **options)
+    @takes("Struct.field")
+    def field(
+        members: dict[str, Operand],
+        methods: dict[str, Operand] | None = None,
+        shape: object = None,
+        name: str = "",
+        offset: object = None,
+        needs_grad: bool = False,
+        needs_dual: bool = False,
+        layout: object = None,
+    ) -> Operand:
+        """A field of structs with these members, name -> type, and methods, name -> function of a struct.
+
+        The other arguments are those of `field`.
+        """
+        made = StructType(members, methods)
+        return made.field(shape, None, name, offset, needs_grad, needs_dual, layout)
 
     @property
     def entries(self) -> dict[str, Operand]:
@@ -229,17 +248,30 @@ class Struct(StructOperators):
         """The type it was made with, if any."""
         return self._type
 
-    def keys(self) -> list[str]:
-        """The names of the members."""
-        return list(self._members)
+    @property
+    def keys(self) -> Listing:
+        """The names of the members: a list, `keys()` as well as `keys`."""
+        return Listing(self._members)
 
-    def items(self) -> Iterator[tuple[str, Operand]]:
-        """Names and members."""
-        return iter(members_of(self).items())
+    @property
+    def items(self) -> Listing:
+        """Pairs of the names and the members: a list, `items()` as well as `items`."""
+        return Listing(members_of(self).items())
 
-    def to_dict(self) -> dict[str, Operand]:
-        """The members as plain dicts, lists and numbers."""
-        return {k: _to_plain(v) for k, v in members_of(self).items()}
+    def to_dict(self, include_methods: bool = False, include_ndim: bool = False) -> dict[str, Operand]:
+        """The members as plain dicts, lists and numbers.
+
+        Args:
+            include_methods: whether `__struct_methods` is the functions of the struct's type.
+            include_ndim: whether `__matrix_ndim` is the number of axes of each member that is a vector or matrix.
+        """
+        members = members_of(self)
+        plain = {k: _to_plain(v) for k, v in members.items()}
+        if include_methods:
+            plain["__struct_methods"] = {} if self._type is None else dict(self._type.methods)
+        if include_ndim:
+            plain["__matrix_ndim"] = {k: len(v.shape) for k, v in members.items() if isinstance(v, Elements)}
+        return plain
 
     def copy(self) -> Struct:
         """A struct of its own with the members of now."""
@@ -331,10 +363,6 @@ def _adopt(struct: Struct, members: Members, type_: StructType | None) -> None:
     """Fill the slots of a new struct, whose attributes are its members."""
     object.__setattr__(struct, "_members", members)
     object.__setattr__(struct, "_type", type_)
-
-
-class MissingMemberError(AdstackCompilationError, AttributeError):
-    """A member that the struct does not have."""
 
 
 _PUBLIC = frozenset(name for name in dir(Struct) if not name.startswith("_"))

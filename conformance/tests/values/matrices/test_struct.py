@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import types
 from typing import Any
 
 import pytest
@@ -246,7 +245,7 @@ def test_members_hide_attributes_of_structs_that_have_their_name():
     assert str(pickle.loads(pickle.dumps(s))) == str(s)
     assert Struct(items=3).items == 3
     assert isinstance(Struct(items=3), Struct)
-    assert isinstance(Inner().items, types.MethodType)  # other structs keep theirs
+    assert [name for name, _ in Inner().items] == ["d", "e"]  # other structs keep theirs
 
 
 def test_a_number_stands_for_every_number_of_a_member_struct():
@@ -354,3 +353,16 @@ def test_functions_that_nothing_would_call_are_refused():
 
             def __init__(self):
                 self.mass = 1.0
+
+
+def test_names_and_members_are_lists_that_may_be_called():
+    s = Inner(1, 2)
+    assert list(s.items) == list(s.items()) == [("d", 1), ("e", 2)]
+    assert s.keys == s.keys() == ["d", "e"]
+    assert dict(**s) == {"d": 1, "e": 2}
+
+
+def test_a_dict_of_a_struct_may_have_methods_and_axes():
+    s = Outer(b=[1, 2])
+    assert s.to_dict(include_ndim=True)["__matrix_ndim"] == {"b": 1}
+    assert s.to_dict(True) == {**s.to_dict(), "__struct_methods": {}}
