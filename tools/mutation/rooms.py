@@ -92,7 +92,13 @@ ROOMS: Final = (
         "LLVM generator",
         ("backends/codegen_llvm/**/*.py",),
         60,
-        ("backends/codegen_llvm/test_*", "backends/cpu/test_codegen", f"{_CASES}cases_cpu"),
+        (
+            "backends/codegen_llvm/test_*",
+            "backends/cpu/test_codegen",
+            "backends/cuda/test_guards",
+            "backends/cuda/test_threads",
+            f"{_CASES}cases_cpu",
+        ),
     ),
     Room(
         "SPIR-V generator",
