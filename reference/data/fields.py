@@ -18,6 +18,7 @@ from ..runtime.memory.buffers import Buffer
 from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values.scalars import scalar_type
+from .components import ComponentField
 from .hostarrays import HostArray
 from .hostvalues import extents
 from .levels import Cells, Node
@@ -291,15 +292,12 @@ class MatrixField(Field):
         """Number of axes of an element."""
         return len(self.element_shape)
 
-    def get_scalar_field(self, *indices: int) -> Any:
-        """One number of every element, as a numpy array that shares the memory where that is the host's own.
+    def get_scalar_field(self, *indices: int) -> ComponentField:
+        """One number of every element, as a field of numbers that lie where they are.
 
-        Then launches and gradients look at the memory each time, as with `to_numpy(copy=False)`.
+        AdstackIndexError if the elements have no number at these indices.
         """
-        if self._array is None:
-            self._reach()
-        at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self.to_numpy(copy=self._array is None or bool(self._cells))[at]
+        return ComponentField(self, indices)
 
 
 def make_field(
