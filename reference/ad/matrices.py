@@ -59,7 +59,7 @@ def hessian(function: Callable[[], object], loss: Data, param: Data) -> Array:
     contents of it, and whatever its other calls have left in other memory.
 
     Returns:
-        A new array; its shape is that of `param.to_numpy()` twice.
+        A new array; its shape is that of all numbers of `param`, `param.shape + param.element_shape`, twice.
     """
 
     def several(mode: Columns) -> list[Array]:
@@ -86,7 +86,7 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
         param: a field or ndarray with a dual; it holds what it held before, afterwards.
 
     Returns:
-        A new array; its shape is that of `output.to_numpy()`, then that of `param.to_numpy()`.
+        A new array; its shape is `output.shape + output.element_shape`, then that of `param`.
     """
 
     def several(mode: Columns) -> list[Array]:

@@ -104,7 +104,7 @@ class ComponentField(Uncopied):
 
     def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True) -> Array:
         """Its numbers as a numpy array of its shape; see `HostArray.to_numpy`."""
-        numbers = self.field.to_numpy(dtype, copy)[(..., *self.at)]
+        numbers: Array = HostArray.to_numpy(self.field, dtype, copy)[self._everywhere]
         return np.array(numbers) if copy else numbers
 
     def from_numpy(self, array: object) -> None:
@@ -112,8 +112,8 @@ class ComponentField(Uncopied):
         numbers = np.asarray(array)
         if numbers.shape != self.shape:
             raise AdstackArgumentError(f"{self.label} has the shape {self.shape}, got {numbers.shape}")
-        whole = self.field.to_numpy()
-        whole[(..., *self.at)] = numbers
+        whole = HostArray.to_numpy(self.field)
+        whole[self._everywhere] = numbers
         self.field.from_numpy(whole)
 
     def fill(self, value: object) -> None:

@@ -8,13 +8,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..absent import missing, with_absent
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.structure import Place
 from ..ir.types import DType, from_numpy
 from ..runtime import state
-from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values.scalars import scalar_type
@@ -292,11 +293,19 @@ class MatrixField(Field):
         """Number of axes of an element."""
         return len(self.element_shape)
 
-    def get_scalar_field(self, *indices: int) -> ComponentField:
-        """One number of every element, as a field of numbers that lie where they are.
+    def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True, keep_dims: bool = False) -> Array:
+        """See `HostArray.to_numpy`; of matrices with one column, without `keep_dims`, as of vectors."""
+        return self._without_column(super().to_numpy(dtype, copy), keep_dims)  # type: ignore[no-any-return]
 
-        AdstackIndexError if the elements have no number at these indices.
-        """
+    def to_torch(self, device: object = None, copy: bool = True, keep_dims: bool = False) -> Any:
+        """See `HostArray.to_torch`; of matrices with one column, without `keep_dims`, as of vectors."""
+        return self._without_column(super().to_torch(device, copy), keep_dims)
+
+    def _without_column(self, array: Any, keep_dims: bool) -> Any:
+        return array[..., 0] if self.ndim == 2 and self.m == 1 and not keep_dims else array
+
+    def get_scalar_field(self, *indices: int) -> ComponentField:
+        """One number of every element, as a field; AdstackIndexError if they have no number at these indices."""
         return ComponentField(self, indices)
 
 

@@ -282,7 +282,7 @@ class HostArray(ABC):
         """
         if not copy and self._array is None:
             return _torch().as_tensor(self, device="cuda" if device is None else device)
-        tensor = _torch().from_numpy(self.to_numpy(copy=copy))
+        tensor = _torch().from_numpy(HostArray.to_numpy(self, copy=copy))
         return tensor if device is None else tensor.to(device)
 
     def from_torch(self, tensor: object) -> None:
@@ -310,12 +310,12 @@ class HostArray(ABC):
     def __dlpack__(self, **request: Any) -> Any:
         self._check_shared()
         if dlpack.device_of(self.buffer) is None:
-            return self.to_numpy(copy=False).__dlpack__(**request)
+            return HostArray.to_numpy(self, copy=False).__dlpack__(**request)
         self.buffer.share()
         return dlpack.capsule(self.buffer, **request)
 
     def __dlpack_device__(self) -> Any:
-        return dlpack.device_of(self.buffer) or self.to_numpy(copy=False).__dlpack_device__()
+        return dlpack.device_of(self.buffer) or HostArray.to_numpy(self, copy=False).__dlpack_device__()
 
     def to_dlpack(self) -> Any:
         """A DLPack capsule that shares the memory."""

@@ -72,6 +72,17 @@ def test_one_number_of_every_element_can_be_seen_as_a_field() -> None:
     assert str(right) == "[1. 2. 3.]"
 
 
+def test_numpy_sees_matrices_of_one_column_as_vectors() -> None:
+    x = qd.Matrix.field(3, 1, qd.f32, 2)
+    for whole in (np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3, 1)):
+        x.from_numpy(whole)
+        assert x.to_numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+        x.fill(0)
+    shapes = [x.to_numpy(keep_dims=True).shape, x.to_numpy(copy=False).shape, np.asarray(x).shape]
+    assert shapes == [(2, 3, 1), (2, 3), (2, 3)]
+    assert [qd.Matrix.field(1, n, qd.f32, 2).to_numpy().shape for n in (1, 3)] == [(2, 1), (2, 1, 3)]
+
+
 def test_what_a_component_of_a_field_can_not_do() -> None:
     v = qd.Vector.field(2, qd.f32)
     qd.root.bitmasked(qd.i, 3).place(v)
