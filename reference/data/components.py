@@ -90,6 +90,9 @@ class ComponentField(Uncopied):
     def __repr__(self) -> str:
         return f"<adstack {self.label}: {self.dtype}>"
 
+    def __adstack_described__(self) -> str:
+        return f"a component of a field ({self.dtype})"
+
     # ---- its numbers
 
     @property

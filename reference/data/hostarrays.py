@@ -78,6 +78,10 @@ class HostArray(ABC):
     def label(self) -> str:
         """What to call this array in messages."""
 
+    def __adstack_described__(self) -> str:
+        of = "numbers" if not self.element_shape else "vectors" if len(self.element_shape) == 1 else "matrices"
+        return f"{'a' if self.WHAT == 'field' else 'an'} {self.WHAT} of {of} ({self.dtype})"
+
     # ---- elements
 
     def __getitem__(self, key: object) -> Any:

@@ -24,6 +24,7 @@ from ..emission.literals import describe, is_number
 from ..emission.structs import live_struct
 from ..emission.type_promotion import common, typed
 from ..expressions.dispatch import dereferenced, evaluate, statement
+from ..expressions.indexing import indexable
 from .assignment import is_reference, local, store
 
 __all__ = ["flattened", "now", "put", "result_of", "types_of"]
@@ -194,6 +195,5 @@ def _tuple(context: Context, spec: TupleSpec, value: object) -> list[Value]:
 
 def _mismatch(context: Context, wanted: str, value: object) -> NoReturn:
     shown = f"{len(value)} values" if isinstance(value, (tuple, list)) else describe(value)
-    context.fail(
-        AdstackTypeError, f"the kernel is annotated to return {wanted}", note=f"got {shown}", do="change one of them"
-    )
+    do = "index it: x[i], or x[None] for rank 0" if indexable(value) else "change one of them"
+    context.fail(AdstackTypeError, f"the kernel is annotated to return {wanted}", note=f"got {shown}", do=do)
