@@ -25,6 +25,7 @@ from ..emission.structs import live_struct
 from ..emission.type_promotion import common, typed
 from ..expressions.dispatch import dereferenced, evaluate, statement
 from ..expressions.indexing import indexable
+from ..expressions.lists import VariableList
 from .assignment import is_reference, local, store
 
 __all__ = ["flattened", "now", "put", "result_of", "types_of"]
@@ -40,6 +41,7 @@ def _return(context: Context, node: ast.Return) -> None:
             do="write loop_config(serialize=True) before the loop, or assign to a local and return it at the end",
         )
     value = None if node.value is None else evaluate(context, node.value)
+    value = _settled(context, value)
     if frame.convert is not None:
         value = frame.convert(context, value)
     frame.result_node = frame.result_node or node
@@ -48,6 +50,15 @@ def _return(context: Context, node: ast.Return) -> None:
         frame.result = value
     else:
         _leave(context, node, value)
+
+
+def _settled(context: Context, value: KernelObject) -> KernelObject:
+    """A returned value as it is now: variables of the function in lists and tuples end with it."""
+    if isinstance(value, VariableList):
+        return [_settled(context, item) for item in value] if value.owner is context.frame else value
+    if type(value) is tuple:
+        return tuple(_settled(context, item) for item in value)
+    return dereferenced(value)
 
 
 def _leave(context: Context, node: ast.Return, value: KernelObject) -> None:
