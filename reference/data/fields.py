@@ -21,7 +21,7 @@ from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values.scalars import scalar_type
 from .components import ComponentField
 from .hostarrays import HostArray
-from .hostvalues import extents
+from .hostvalues import columns, extents
 from .levels import Cells, Node
 from .placement import Of, Placement, Spot, placed
 
@@ -294,15 +294,12 @@ class MatrixField(Field):
         return len(self.element_shape)
 
     def to_numpy(self, dtype: npt.DTypeLike | None = None, copy: bool = True, keep_dims: bool = False) -> Array:
-        """See `HostArray.to_numpy`; of matrices with one column, without `keep_dims`, as of vectors."""
-        return self._without_column(super().to_numpy(dtype, copy), keep_dims)  # type: ignore[no-any-return]
+        """See `HostArray.to_numpy`; matrices with one column are vectors, with `keep_dims` vectors such matrices."""
+        return columns(super().to_numpy(dtype, copy), self.element_shape, keep_dims)  # type: ignore[no-any-return]
 
     def to_torch(self, device: object = None, copy: bool = True, keep_dims: bool = False) -> Any:
-        """See `HostArray.to_torch`; of matrices with one column, without `keep_dims`, as of vectors."""
-        return self._without_column(super().to_torch(device, copy), keep_dims)
-
-    def _without_column(self, array: Any, keep_dims: bool) -> Any:
-        return array[..., 0] if self.ndim == 2 and self.m == 1 and not keep_dims else array
+        """See `HostArray.to_torch`; `keep_dims` as for `to_numpy`."""
+        return columns(super().to_torch(device, copy), self.element_shape, keep_dims)
 
     def get_scalar_field(self, *indices: int) -> ComponentField:
         """One number of every element, as a field; AdstackIndexError if they have no number at these indices."""

@@ -22,6 +22,7 @@ from ..values.elements import Elements
 __all__ = [
     "Domain",
     "bulk",
+    "columns",
     "countable",
     "element",
     "extents",
@@ -92,6 +93,13 @@ def position(array: Domain, key: object) -> tuple[int, ...]:
             raise outside(array, keys)
         position.append(at)
     return tuple(position)
+
+
+def columns(array: Any, element_shape: tuple[int, ...], keep: bool) -> Any:
+    """Numbers of vectors and matrices for the host: whether those of one column `keep` an axis for it."""
+    if keep:
+        return array[..., None] if len(element_shape) == 1 else array
+    return array[..., 0] if len(element_shape) == 2 and element_shape[1] == 1 else array
 
 
 def _keys(key: object) -> tuple[Any, ...]:

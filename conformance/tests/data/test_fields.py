@@ -80,6 +80,7 @@ def test_numpy_sees_matrices_of_one_column_as_vectors() -> None:
         x.fill(0)
     shapes = [x.to_numpy(keep_dims=True).shape, x.to_numpy(copy=False).shape, np.asarray(x).shape]
     assert shapes == [(2, 3, 1), (2, 3), (2, 3)]
+    assert qd.Vector.field(3, qd.f32, 2).to_numpy(keep_dims=True).shape == (2, 3, 1)
     assert [qd.Matrix.field(1, n, qd.f32, 2).to_numpy().shape for n in (1, 3)] == [(2, 1), (2, 1, 3)]
 
 
