@@ -33,8 +33,9 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
         ),
         row(
             "kernel",
-            "loops with any bound, while, break and return under if are differentiated, without a size of stacks",
-            "leave out what was written around them",
+            "loops with any bound, while, break and return under if are differentiated, without a size of stacks; "
+            "a list whose elements are stored to has one name, where elsewhere each assignment copies it",
+            "leave out what was written around them; write b = [*a] for a copy of a list",
         ),
         row(
             "func",
@@ -83,8 +84,22 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
         ),
         row(
             "Matrix Vector",
-            "any size is allowed; an index that is known at run time only is checked as those of fields are",
-            "keep large arrays in fields",
+            "any size is allowed; an index that is known at run time only is checked as those of fields are; "
+            "on the host each component is the number of Python's that was put there: Vector([1, 2.5])[0] is 1, "
+            "integers have no width, and a component that was one may become 0.5",
+            "keep large arrays in fields; write Vector([...], dt=qd.f32) for components of one type on the host",
+        ),
+        row(
+            "u1",
+            "beside arithmetic it counts as an i32, so that (a > 1) + (a > 2), and sum() of such a vector, count; "
+            "elsewhere sums of truth values are truth values",
+            "write | for whether one of them holds; begin a count with an integer, n = 0",
+        ),
+        row(
+            "u8 u16 u32 u64",
+            "an integer literal takes the type of the operand beside it: one that does not fit, such as -1, is an "
+            "error; elsewhere it is of default_ip, and the result wraps or is wider",
+            "write a - 1, qd.u32(4294967295) or qd.i32(a) * -1",
         ),
         row(
             "root SNode FieldsBuilder Layout axes",

@@ -62,7 +62,7 @@ def hessian(function: Callable[[], object], loss: Data, param: Data) -> Array:
     contents of it, and whatever its other calls have left in other memory.
 
     Returns:
-        A new array; its shape is that of `param.to_numpy()` twice.
+        A new array; its shape is that of all numbers of `param`, `param.shape + param.element_shape`, twice.
     """
     _check("hessian", function, loss, param)
 
@@ -92,7 +92,7 @@ def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array
     Errors: as for `hvp`.
 
     Returns:
-        A new array; its shape is that of `output.to_numpy()`, then that of `param.to_numpy()`.
+        A new array; its shape is `output.shape + output.element_shape`, then that of `param`.
     """
     _check("jacobian", function, output, param)
 

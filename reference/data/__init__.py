@@ -1,7 +1,7 @@
 """Data that kernels work on: fields, ndarrays, struct fields, and arrays of others.
 
 factories.py      field, ndarray, tensor: data by the type of its elements
-fields.py         fields; struct_fields.py: one field per member
+fields.py         fields; struct_fields.py: one field per member; components.py: one number of every element
 placement.py      where fields stand; snode.py: the levels that place them, by axes.py
 levels.py         sparse levels; activation.py: what the host activates; sparse.py: what programs ask of them
 ndarrays.py       arrays that are passed as arguments

@@ -17,9 +17,10 @@ from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..values.calling import takes
+from .components import ComponentField
 from .field_options import Layout, check_layout, check_order, element_dtype, offsets
 from .hostarrays import HostArray
-from .hostvalues import extents
+from .hostvalues import columns, extents
 from .levels import Cells, Node
 from .placement import Of, Placement, Spot, placed
 
@@ -298,32 +299,19 @@ class MatrixField(Field):
             dtype: as for a field of numbers.
             copy: as for a field of numbers.
         """
-        array: Array = self._with_columns(self._numpy(dtype, copy), keep_dims)
+        array: Array = columns(self._numpy(dtype, copy), self.element_shape, keep_dims)
         return array
-
-    def _with_columns(self, array: Any, kept: bool) -> Any:
-        """A numpy array or torch tensor of all elements with an axis for their columns, or without if there is one."""
-        has = array.ndim == len(self.shape) + 2
-        if self.m != 1 or has == kept:
-            return array
-        return array[..., None] if kept else array[..., 0]
 
     @takes("to_torch")
     def to_torch(  # type: ignore[override]  # the order of arguments in existing programs
         self, device: object = None, keep_dims: bool = False, copy: bool = True
     ) -> Any:
         """The elements as a torch tensor, with `keep_dims` as for `to_numpy`; see there, and `Field.to_torch`."""
-        return self._with_columns(super().to_torch(device, copy), keep_dims)
+        return columns(super().to_torch(device, copy), self.element_shape, keep_dims)
 
-    def get_scalar_field(self, *indices: int) -> Any:
-        """One number of every element, as a numpy array that shares the memory where that is the host's own.
-
-        Then launches and gradients look at the memory each time, as with `to_numpy(copy=False)`.
-        """
-        if self._array is None:
-            self._reach()
-        at: tuple[Any, ...] = (Ellipsis, *indices)
-        return self._numpy(copy=self._array is None or bool(self._cells))[at]
+    def get_scalar_field(self, *indices: int) -> ComponentField:
+        """One number of every element, as a field; AdstackIndexError if they have no number at these indices."""
+        return ComponentField(self, indices)
 
 
 def make_field(

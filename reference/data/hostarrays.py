@@ -12,12 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.boxes import box_at
-from ..errors import (
-    AdstackArgumentError,
-    AdstackMemoryError,
-    AdstackRuntimeError,
-    AdstackRuntimeTypeError,
-)
+from ..errors import AdstackArgumentError, AdstackMemoryError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.threads.capturing import CAPTURING
@@ -87,6 +82,9 @@ class HostArray(Refusals, ABC):
 
     def _called(self) -> str:
         return self.label
+
+    def __adstack_described__(self) -> str:
+        return hostvalues.in_words(self.WHAT, self.element_shape, self.dtype)
 
     # ---- elements
 

@@ -23,9 +23,11 @@ from ..values.protocol import own
 __all__ = [
     "Domain",
     "bulk",
+    "columns",
     "countable",
     "element",
     "extents",
+    "in_words",
     "number",
     "outside",
     "position",
@@ -93,6 +95,19 @@ def position(array: Domain, key: object) -> tuple[int, ...]:
             raise outside(array, keys)
         position.append(at)
     return tuple(position)
+
+
+def in_words(what: str, element_shape: tuple[int, ...], dtype: DType) -> str:
+    """What an array is, for messages."""
+    of = "numbers" if not element_shape else "vectors" if len(element_shape) == 1 else "matrices"
+    return f"{'a' if what == 'field' else 'an'} {what} of {of} ({dtype})"
+
+
+def columns(array: Any, element_shape: tuple[int, ...], keep: bool) -> Any:
+    """Numbers of vectors and matrices for the host: whether those of one column `keep` an axis for it."""
+    if keep:
+        return array[..., None] if len(element_shape) == 1 else array
+    return array[..., 0] if len(element_shape) == 2 and element_shape[1] == 1 else array
 
 
 def _keys(key: object) -> tuple[Any, ...]:

@@ -114,6 +114,9 @@ class StructField(Uncopied, Refusals):
         """Whether there is memory for the dual of a member."""
         return any(field.has_dual() for field in self.member_fields)
 
+    def __adstack_described__(self) -> str:
+        return "a field of structs"
+
     @property
     def _first(self) -> Member:
         return self.member_fields[0]

@@ -19,6 +19,7 @@ from ..values.matrices.struct import Struct, StructType, members_of
 from ..values.matrices.types import MatrixType
 from ..values.scalars import scalar_type
 from ..values.templates import Template, template
+from .annotation_hints import annotation_text, type_instead
 from .arguments import MatrixParameter, Parameter, ScalarParameter, StructParameter
 from .array_arguments import NdarrayParameter
 from .template_arguments import TemplateParameter, TensorParameter
@@ -89,8 +90,10 @@ class Signature:
         taken = parameter(name, annotation)
         if taken is None:
             raise self._error(
-                f"parameter {name!r} of kernel {self.name} has the annotation {annotation!r}, which is not a type",
-                "use a scalar type, types.vector, types.ndarray, a dataclass, or template()",
+                f"parameter {name!r} of kernel {self.name} has the annotation {annotation_text(annotation)}, "
+                "which is not a type",
+                type_instead(annotation)
+                or "use a scalar type, types.vector, types.ndarray, a dataclass, or template()",
             )
         return taken
 

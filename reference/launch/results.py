@@ -13,6 +13,7 @@ from ..values.elements import Elements
 from ..values.matrices.types import MatrixType, StructType
 from ..values.scalars import scalar_type
 from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec, TupleSpec
+from .annotation_hints import annotation_text, type_instead
 
 __all__ = ["mapped", "result_spec", "result_value"]
 
@@ -32,9 +33,8 @@ def result_spec(annotation: object) -> Spec:
     dtype = scalar_type(annotation)
     if isinstance(dtype, DType):
         return ScalarSpec(dtype)
-    raise AdstackSyntaxError(
-        f"a kernel can't return {annotation!r}", do="return a scalar, vector, matrix or struct type, or a tuple of them"
-    )
+    instead = type_instead(annotation) or "return a scalar, vector, matrix or struct type, or a tuple of them"
+    raise AdstackSyntaxError(f"a kernel can't return {annotation_text(annotation)}", do=instead)
 
 
 def _members(annotation: object) -> Sequence[object] | None:

@@ -1,6 +1,6 @@
 """Components: static and run-time indices, swizzles, slices, copies."""
 
-from adstack.conformance.case import Raises, Run, case
+from adstack.conformance.case import Gradient, Raises, Run, case
 
 
 @case(rules=["vector.index"], dtypes=["i8", "i32", "i64", "u32", "f16", "f32", "f64"])
@@ -233,3 +233,35 @@ def the_host_reads_and_writes_components(qd):
         return x[1][0] + x[0][2] + m[None][1, 0]
 
     return Run(use, returns=8.5, expect={x: [[0, 0, 0.5], [1, 2, 3]], m: [[0, 0], [7, 0]]})
+
+
+@case(rules=["vector.component-field"], modes=("forward", "reverse"))
+def a_component_of_a_field_is_a_field(qd):
+    v, s = qd.Vector.field(3, qd.f32, shape=4, needs_grad=True), qd.field(qd.f32, shape=(), needs_grad=True)
+    second = v.get_scalar_field(1)
+
+    @qd.kernel
+    def k():
+        for i in second:
+            s[None] += second[i] * second[i] * v[i][0]
+
+    gradient = Gradient(seed={s: 1.0}, expect={v: [[(i + 1) ** 2, 4 * (i + 1), 0] for i in range(4)]})
+    return Run(k, given={v: [[2, i + 1, 5] for i in range(4)]}, expect={s: 60}, gradient=gradient)
+
+
+@case(rules=["vector.component-field"])
+def kernels_and_the_host_write_a_component_of_a_field(qd):
+    m = qd.Matrix.field(2, 2, qd.i32, shape=3)
+    right = m.get_scalar_field(0, 1)
+
+    @qd.kernel
+    def k(to: qd.template()):
+        for i in to:
+            to[i] += i + right[i]
+
+    def program():
+        right[2] = 7
+        k(right)
+        right[0] = int(right[1]) + 4
+
+    return Run(program, expect={m: [[[0, 5], [0, 0]], [[0, 1], [0, 0]], [[0, 16], [0, 0]]]})

@@ -53,10 +53,54 @@ def test_an_element_type_may_be_a_vector_matrix_or_struct() -> None:
     assert isinstance(structs, qd.StructField)
 
 
-def test_one_number_of_every_element_can_be_seen_as_an_array() -> None:
-    m = qd.Matrix.field(2, 2, qd.f32, (3,))
+def test_one_number_of_every_element_can_be_seen_as_a_field() -> None:
+    m = qd.Matrix.field(2, 2, qd.f32)
+    right = m.get_scalar_field(0, 1)
+    qd.root.dense(qd.i, 3).place(m)
     m[1][0, 1] = 5
-    assert m.get_scalar_field(0, 1).tolist() == [0, 5, 0]
+    assert (right.shape, right.offset, right.dtype) == ((3,), (0,), qd.f32)
+    assert (right.parent(), right.snode) == (m.parent(), m.snode)
+    assert right.to_numpy().tolist() == [0, 5, 0]
+    right[2] = 7
+    assert (right[2], m[2].to_list()) == (7, [[0, 7], [0, 0]])
+    right.fill(2)
+    assert m.to_numpy().tolist() == [[[0, 2], [0, 0]]] * 3
+    right.from_numpy(np.array([1, 2, 3]))
+    m.get_scalar_field(1, 1).copy_from(right)
+    assert m[2].to_list() == [[0, 3], [0, 3]]
+    assert np.asarray(right).tolist() == [1, 2, 3]
+    assert str(right) == "[1. 2. 3.]"
+
+
+def test_numpy_sees_matrices_of_one_column_as_vectors() -> None:
+    x = qd.Matrix.field(3, 1, qd.f32, 2)
+    for whole in (np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3, 1)):
+        x.from_numpy(whole)
+        assert x.to_numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+        x.fill(0)
+    shapes = [x.to_numpy(keep_dims=True).shape, x.to_numpy(copy=False).shape, np.asarray(x).shape]
+    assert shapes == [(2, 3, 1), (2, 3), (2, 3)]
+    assert qd.Vector.field(3, qd.f32, 2).to_numpy(keep_dims=True).shape == (2, 3, 1)
+    assert [qd.Matrix.field(1, n, qd.f32, 2).to_numpy().shape for n in (1, 3)] == [(2, 1), (2, 1, 3)]
+
+
+def test_what_a_component_of_a_field_can_not_do() -> None:
+    v = qd.Vector.field(2, qd.f32)
+    qd.root.bitmasked(qd.i, 3).place(v)
+    second = v.get_scalar_field(1)
+    with pytest.raises(qd.AdstackArgumentError, match=r"call fill\(\) in a kernel"):
+        second.fill(1.0)
+    with pytest.raises(qd.AdstackArgumentError, match=r"has the shape \(3,\), got \(2,\)"):
+        second.from_numpy(np.zeros(2))
+    with pytest.raises(IndexError, match=r"no number at \(2,\)"):
+        v.get_scalar_field(2)
+    with pytest.raises(IndexError, match="an index for each of their axes"):
+        v.get_scalar_field(0, 0)
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="copy_from takes"):
+        second.copy_from(3)
+    with pytest.raises(AttributeError, match="a component of a field has no attribute 'norm'"):
+        second.norm  # noqa: B018
+    assert qd.Vector.field(2, qd.i32, 3).get_scalar_field(0).grad is None
 
 
 def test_an_offset_shifts_the_domain() -> None:

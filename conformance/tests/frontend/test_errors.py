@@ -104,4 +104,4 @@ def test_an_error_shows_the_line_a_caret_and_the_remedy() -> None:
     assert "return f(a - 1)" in text
     assert "       ^^^^^^^^" in text
     assert "called from" in text
-    assert "do: write a loop" in text
+    assert "do: write @qd.real_func" in text

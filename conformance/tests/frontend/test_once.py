@@ -61,6 +61,7 @@ def test_updates_that_are_not_atomic_are_warned_of() -> None:
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         w = [1, 1, 1, 1]
+        pair = qd.Struct(a=1, b=2)
         v = qd.Vector([1, 2, 3, 4])
         for i in range(n):
             s[None] *= i
@@ -73,6 +74,10 @@ def test_updates_that_are_not_atomic_are_warned_of() -> None:
             v[i] += i
         for i in range(n):
             v[0] += i  # atomic
+        for i in range(n):
+            pair.a *= i
+        for i in range(n):
+            pair.a += pair.b  # another member
         return w[0] + v[0]
 
     with pytest.warns(UserWarning, match="iterations run in parallel") as caught:
@@ -82,6 +87,7 @@ def test_updates_that_are_not_atomic_are_warned_of() -> None:
         "s[None]",
         "the local 'w'",
         "the local 'v'",
+        "the local 'pair'",
     ]
     assert "qd.atomic_mul(s[None], ...)" in "".join(said)
 

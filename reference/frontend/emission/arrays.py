@@ -71,6 +71,9 @@ class ArrayArgument:
         """Whether it comes with a gradient."""
         return self.grad is not None
 
+    def __adstack_described__(self) -> str:
+        return f"an array ({self.dtype})"
+
     def __len__(self) -> int:
         raise TypeError("the length of an array is a runtime value here: use x.shape[0]")
 

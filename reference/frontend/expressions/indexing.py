@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from ...data.components import ComponentField
 from ...data.fields import Field
 from ...data.struct_fields import StructField
 from ...errors import AdstackIndexError, AdstackSyntaxError, AdstackTypeError
@@ -83,8 +84,19 @@ def element(context: Context, base: KernelObject, index: KernelObject) -> Kernel
         return base.element(flat(index))
     if isinstance(base, Elements):
         return _of_matrix(base, index)
-    if isinstance(base, StructField):
-        return live_struct({name: element(context, f, index) for name, f in base.field_dict.items()}, base.type)
+    if isinstance(base, (ComponentField, StructField)):
+        return _of_fields(context, base, index)
+    return _of_object(context, base, index)
+
+
+def _of_fields(context: Context, base: ComponentField | StructField, index: KernelObject) -> KernelObject:
+    if isinstance(base, ComponentField):
+        return _of_matrix(element(context, base.field, index), base.at)
+    return live_struct({name: element(context, f, index) for name, f in base.field_dict.items()}, base.type)
+
+
+def _of_object(context: Context, base: KernelObject, index: KernelObject) -> KernelObject:
+    """An element of what is known while compiling, as a list is."""
     _check_indexed(context, base)
     if _is_runtime(index):
         context.fail(

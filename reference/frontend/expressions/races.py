@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from ...values.elements import Elements
+from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..syntax.stores import ATOMIC
 from .lints import warn
@@ -95,33 +96,42 @@ def _compared(body: Sequence[ast.stmt]) -> Iterator[Statement]:
 
 
 def _shared_vectors(context: Context, node: ast.For) -> Iterator[tuple[Statement, str]]:
-    """The stores to elements of vectors and lists from outside of a loop where iterations read other elements of them.
+    """The stores to parts of vectors, lists and structs from outside of a loop where iterations read other parts.
 
     Iterations have an element to themselves if its index is a variable of the loop, with a constant added at most.
     """
     own = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
     for name in sorted(context.scopes.locals()):
         binding = context.scopes.find(name)
-        if binding is None or not isinstance(binding.value, (Elements, VariableList)):
+        if binding is None or not isinstance(binding.value, (Elements, Struct, VariableList)):
             continue
         stores = [s for s in _always(node.body) if _vector(_target(s)) == name]
         reads = {ast.unparse(part) for part in _within(node.body) if _reads_vector(part, name)}
         reads |= {ast.unparse(_target(s)) for s in stores if isinstance(s, ast.AugAssign) and not _is_atomic(s)}
-        for statement in stores:
-            target = _target(statement)
-            if reads - ({ast.unparse(target)} if _is_apart(target, own) else set()):
-                yield statement, name
-                break
+        statement = next((s for s in stores if _meet(_target(s), reads, own)), None)
+        if statement is not None:
+            yield statement, name
+
+
+def _meet(target: ast.expr, reads: set[str], own: set[str]) -> bool:
+    """Whether iterations may store to a part that others read; members with different names are different parts."""
+    text = ast.unparse(target)
+    others = reads - {text}
+    if isinstance(target, ast.Attribute):
+        others = {read for read in others if read.endswith("]")}
+    return bool(others) or (text in reads and not _is_apart(target, own))
 
 
 def _vector(target: ast.expr) -> str:
-    """The name of the vector of which a target is an element, or nothing."""
-    is_element = isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)
-    return target.value.id if is_element else ""  # type: ignore[attr-defined]
+    """The name of the vector, list or struct of which a target is a part, or nothing."""
+    if isinstance(target, (ast.Subscript, ast.Attribute)) and isinstance(target.value, ast.Name):
+        return target.value.id
+    return ""
 
 
 def _reads_vector(part: ast.AST, name: str) -> bool:
-    return isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load) and _vector(part) == name
+    is_part = isinstance(part, (ast.Subscript, ast.Attribute)) and isinstance(part.ctx, ast.Load)
+    return is_part and isinstance(part, ast.expr) and _vector(part) == name
 
 
 def _is_apart(target: ast.expr, own: set[str]) -> bool:

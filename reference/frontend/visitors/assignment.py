@@ -19,6 +19,7 @@ from ..emission.shared import SharedArray
 from ..emission.structs import is_live_struct, is_local_struct, local_struct, store_struct
 from ..emission.type_promotion import alone, common, typed
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup, statement
+from ..expressions.indexing import indexable
 from ..expressions.lints import check_fractions, check_hidden
 from ..expressions.lists import VariableList
 from ..expressions.operators import binary
@@ -227,6 +228,8 @@ def _refuse_target(context: Context, target: ast.expr, reference: object) -> Non
     if binding is not None:
         _check_mutable(context, root.id, binding)
     do = "store to an element of a field, an ndarray or a local"
+    if indexable(reference):
+        do = f"index it: {ast.unparse(target)}[i], or {ast.unparse(target)}[None] for rank 0"
     if isinstance(target, ast.Subscript) and binding is None and isinstance(root, ast.Name):
         outer = context.scopes.outer.get(root.id)
         if isinstance(outer, (list, tuple)):

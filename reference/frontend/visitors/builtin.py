@@ -28,6 +28,9 @@ __all__ = ["TABLE"]
 
 
 def _range(context: Context, *bounds: KernelObject) -> KernelObject:
+    if not 1 <= len(bounds) <= 3:
+        do = "write range(end), range(begin, end) or range(begin, end, step)"
+        raise AdstackTypeError(f"range() takes 1 to 3 numbers, got {len(bounds)}", do=do)
     if not any(isinstance(b, Expr) for b in bounds) and not any(isinstance(b, float) for b in bounds):
         return range(*bounds)
     return RuntimeRange(*bounds) if len(bounds) > 1 else RuntimeRange(0, bounds[0])

@@ -59,7 +59,36 @@ def _call(context: Context, node: ast.Call) -> KernelObject:
     args, kwargs = _arguments(context, node)
     home = _home(context, node.func)
     guarded(context, lambda: refuse_once(context, function, args, home))  # attributes of a user's own may fail
-    return _plain_call(context, function, args, kwargs)
+    try:
+        return _plain_call(context, function, args, kwargs)
+    except AdstackTypeError as error:
+        if isinstance(error.__cause__, TypeError):
+            _check_arguments(context, node, function, args, kwargs)
+        raise
+
+
+def _check_arguments(
+    context: Context, node: ast.Call, function: PythonFunction, args: list[KernelObject], kwargs: dict[str, object]
+) -> None:
+    """An error that says what a function takes, if it has been called with other arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # it does not tell
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        name = ast.unparse(node.func)
+        do = f"write {name}({', '.join(map(_shown, signature.parameters.values()))})"
+        context.fail(AdstackTypeError, f"{name}() is called with other arguments: {error}", do=do)
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    """A parameter as a call would be written."""
+    default = parameter.default
+    if default is parameter.empty:
+        return str(parameter.replace(annotation=parameter.empty))
+    return f"{parameter.name}={default.__name__ if isinstance(default, type) else repr(default)}"
 
 
 def _home(context: Context, function: ast.expr) -> object:
@@ -118,7 +147,12 @@ def _atomic(context: Context, node: ast.Call, function: PythonFunction) -> Kerne
     target = lookup(context, node.args[0])
     rest = elements_of(context, node.args[1:])
     named = _keywords(context, node, evaluate)
-    return guarded(context, lambda: function(target, *rest, **named))
+    try:
+        return guarded(context, lambda: function(target, *rest, **named))
+    except AdstackTypeError as error:
+        if isinstance(error.__cause__, TypeError):
+            _check_arguments(context, node, function, [target, *rest], named)
+        raise
 
 
 def _static(context: Context, node: ast.Call) -> KernelObject:

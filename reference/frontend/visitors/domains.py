@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from ...data.components import ComponentField
 from ...data.levels import Cells
 from ...data.snode import SNode
 from ...data.struct_fields import StructField
@@ -88,6 +89,8 @@ def domain_of(context: Context, iterable: object) -> Domain:
         return _stepped(context, plain(iterable.lo), plain(iterable.hi), plain(iterable.step))
     if isinstance(iterable, NdRange):
         return replace(_box(context, iterable.nested), sort=iterable.sorted)
+    if isinstance(iterable, ComponentField):
+        return domain_of(context, iterable.field)
     if isinstance(iterable, StructField):
         return domain_of(context, iterable.member_fields[0])
     if indexable(iterable):

@@ -69,7 +69,7 @@ def _refuse_recursion(context: Context, func: Func, constants: tuple[object, ...
             AdstackSyntaxError,
             f"recursion is not supported: {' -> '.join(cycle)}",
             note="no template() argument, a number, tells this call from the one that it stands in",
-            do="write a loop with a stack of its own, or let a template() number and `if static(...)` end it",
+            do="write @qd.real_func in place of @qd.func, or let a template() number and `if static(...)` end it",
         )
     if len(around) >= DEEPEST_RECURSION:
         raise AdstackSyntaxError(

@@ -29,11 +29,8 @@ Local = Callable[[str, KernelObject], KernelObject]
 
 def named_list(context: Context, name: str, value: KernelObject, local: Local) -> KernelObject:
     """What a name is bound to that a list or tuple is assigned to."""
-    others = [one for one in _lists(value) if isinstance(one, VariableList)]
-    if any(one.owner in context.frames for one in others):
+    if any(isinstance(one, VariableList) for one in _lists(value)):
         _refuse_second_name(context, name)
-    for one in others:  # what a func has returned, in which it had a name
-        one.owner = context.frame
     if not _is_stored_to(context, name):
         return value
     return _Making(context, local, is_copy=False).of(name, value)
@@ -55,8 +52,6 @@ class _Making:
 
     def of(self, name: str, value: KernelObject) -> KernelObject:
         """The variables for `value`; a tuple keeps its numbers, which nobody can store to."""
-        if isinstance(value, VariableList) and not self.is_copy:
-            return value
         if isinstance(value, list):
             if not self.is_copy:
                 self._check_single(name, value)
@@ -76,7 +71,7 @@ class _Making:
                 do="make each of them anew: [[0.0] * m for _ in range(n)]",
             )
         self.seen.append(value)
-        if any(_holds(other, value) for other in _named(self.context)):
+        if isinstance(value, VariableList) or any(_holds(other, value) for other in _named(self.context)):
             _refuse_second_name(self.context, name.split(".")[0])
 
 

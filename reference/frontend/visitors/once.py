@@ -43,7 +43,7 @@ def refuse_once(context: Context, function: PythonFunction, args: list[KernelObj
     owner, name = own(function, "__self__"), own(function, "__name__", "")
     module = str(getattr(function, "__module__", None) or getattr(owner, "__name__", ""))
     if isinstance(owner, (list, dict)) and name in _CHANGING:
-        _check_changed(context, type(owner).__name__, name, home)
+        _check_changed(context, "dict" if isinstance(owner, dict) else "list", name, home)
     elif isinstance(owner, _RANDOM):
         _refuse(context, f"{name}() of Python or numpy", "write qd.random(), qd.random(qd.i32) or qd.randn()")
     elif module in _EVER_NEW or (name in ("now", "utcnow", "today") and owner in _CLOCKS):

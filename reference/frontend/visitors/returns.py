@@ -24,6 +24,8 @@ from ..emission.literals import describe, is_number
 from ..emission.structs import live_struct
 from ..emission.type_promotion import common, typed
 from ..expressions.dispatch import dereferenced, evaluate, statement
+from ..expressions.indexing import indexable
+from ..expressions.lists import VariableList
 from .assignment import is_reference, local, store
 
 __all__ = ["flattened", "now", "put", "result_of", "types_of"]
@@ -39,6 +41,7 @@ def _return(context: Context, node: ast.Return) -> None:
             do="write loop_config(serialize=True) before the loop, or assign to a local and return it at the end",
         )
     value = None if node.value is None else evaluate(context, node.value)
+    value = _settled(context, value)
     if frame.convert is not None:
         value = frame.convert(context, value)
     frame.result_node = frame.result_node or node
@@ -47,6 +50,15 @@ def _return(context: Context, node: ast.Return) -> None:
         frame.result = value
     else:
         _leave(context, node, value)
+
+
+def _settled(context: Context, value: KernelObject) -> KernelObject:
+    """A returned value as it is now: variables of the function in lists and tuples end with it."""
+    if isinstance(value, VariableList):
+        return [_settled(context, item) for item in value] if value.owner is context.frame else value
+    if type(value) is tuple:
+        return tuple(_settled(context, item) for item in value)
+    return dereferenced(value)
 
 
 def _leave(context: Context, node: ast.Return, value: KernelObject) -> None:
@@ -196,11 +208,12 @@ def _mismatch(context: Context, wanted: str, value: object) -> NoReturn:
     together = isinstance(value, (tuple, list))
     shown = in_a_tuple(len(value)) if isinstance(value, (tuple, list)) else describe(value)
     alone = wanted == in_a_tuple(1) and not together
+    do = "index it: x[i], or x[None] for rank 0" if indexable(value) else "change one of them"
     context.fail(
         AdstackTypeError,
         f"the kernel is annotated to return {wanted}",
         note=f"got {shown}",
-        do="annotate the type without brackets, or return (value,)" if alone else "change one of them",
+        do="annotate the type without brackets, or return (value,)" if alone else do,
     )
 
 

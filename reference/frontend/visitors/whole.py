@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MethodType
 from typing import Final
 
+from ...data.components import ComponentField
 from ...data.hostarrays import HostArray
 from ...data.snode import SNode
 from ...data.struct_fields import StructField
@@ -18,13 +19,14 @@ from .sparse import of_list
 
 __all__ = ["of_whole"]
 
+_WHOLE: Final = (HostArray, ComponentField, ListRef, SNode)
 _OF_THE_HOST: Final = ("copy_from", "from_numpy", "from_torch", "to_numpy", "to_torch", "to_dlpack", "deactivate_all")
 
 
 def of_whole(context: Context, function: object) -> KernelObject:
     """What a call of `function` means in a kernel, if it is a method of a field, array or list; else `function`."""
     if not isinstance(function, MethodType) or not isinstance(
-        function.__self__, (HostArray, ListRef, SNode, StructField)
+        function.__self__, (HostArray, ComponentField, ListRef, SNode, StructField)
     ):
         return function
     name = function.__name__

@@ -1,0 +1,162 @@
+"""Lists whose elements are variables: what Python's lists can do, and where a second name is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import adstack as qd
+from adstack.errors import AdstackTypeError
+
+
+@pytest.fixture(autouse=True)
+def _reference() -> None:
+    qd.init(arch=qd.reference)
+
+
+def test_methods_of_lists() -> None:
+    @qd.kernel
+    def k(a: qd.f32) -> qd.f32:
+        w = [a, 2.0]
+        w[0] += 1.0
+        w.append(3.0)
+        w.insert(0, 10.0)
+        w.extend([20.0])
+        w[4] += 1.0
+        last = w.pop()
+        w[3] *= 2.0
+        return w[0] + 100 * w[1] + 1000 * w[3] + 10000 * last + 1e6 * len(w)
+
+    assert k(5.0) == 10 + 600 + 6000 + 210000 + 4e6
+
+
+def test_a_list_that_grows_where_control_may_not_come_is_refused() -> None:
+    @qd.kernel
+    def k(a: qd.i32) -> qd.i32:
+        w = [a, 2]
+        w[0] = 1
+        if a > 1:
+            w.append(3)
+        return w[0]
+
+    with pytest.raises(AdstackTypeError, match="a list exists while compiling only"):
+        k(2)
+
+
+def test_a_sum_of_lists_is_a_list_of_its_own() -> None:
+    @qd.kernel
+    def k(a: qd.f32) -> qd.f32:
+        w = [a]
+        w[0] += 1.0
+        w += [2.0]
+        w[1] *= 4.0
+        half = [0.5]
+        other = half + w
+        other[1] = 7.0
+        return w[0] + w[1] + 100 * other[0] + 1000 * other[2]
+
+    assert k(2.0) == 3 + 8 + 50 + 8000
+
+
+def test_tuples_hold_variables_where_parts_of_them_are_stored_to() -> None:
+    pair = qd.types.struct(a=qd.f32, b=qd.i32)
+
+    @qd.func
+    def made(n: qd.f32):  # type: ignore[no-untyped-def]
+        t = (qd.Vector([n, 1.0]), [n, n], 3.0, pair(n, 2))
+        t[0][1] = 5.0
+        t[1][0] = 6.0
+        t[3].a += 1.0
+        if n > 10.0:
+            return t
+        t[0][0] = 0.0
+        return t
+
+    @qd.kernel
+    def k(n: qd.f32) -> qd.f32:
+        v, w, c, s = made(n)
+        w[1] += 1.0
+        return v[0] + 10 * v[1] + 100 * w[0] + 1000 * w[1] + c + s.a + s.b
+
+    assert k(2.0) == 0 + 50 + 600 + 3000 + 3 + 3 + 2
+    assert k(20.0) == 20 + 50 + 600 + 21000 + 3 + 21 + 2
+
+
+def test_methods_and_keywords_pass_lists_by_reference() -> None:
+    @qd.data_oriented
+    class Filler:
+        @qd.func
+        def fill(self, to: qd.template(), n):  # type: ignore[no-untyped-def, valid-type]
+            to[0] = n
+
+        @qd.kernel
+        def k(self, a: qd.f32) -> qd.f32:
+            first, second = [0.0, 1.0], 2.0
+            other = [0.0]
+            self.fill(other, a)
+            self.fill(to=other, n=other[0] + 1.0)
+            return first[1] + second + other[0]
+
+    assert Filler().k(4.0) == 8.0
+
+
+def _of_an_attribute() -> object:
+    @qd.data_oriented
+    class Holder:
+        def __init__(self) -> None:
+            self.held = [1.0, 2.0]
+
+        @qd.kernel
+        def k(self) -> qd.f32:
+            a = self.held
+            a[0] = 2.0
+            return a[0]
+
+    return Holder().k
+
+
+def _of_an_argument() -> object:
+    @qd.func
+    def same(of: qd.template()):  # type: ignore[no-untyped-def, valid-type]
+        of[0] = 3
+        return of
+
+    @qd.kernel
+    def k() -> qd.i32:
+        a = [1, 2]
+        b = same(a)
+        return b[0]
+
+    return k
+
+
+def _of_what_is_appended() -> object:
+    @qd.kernel
+    def k() -> qd.i32:
+        a, b = [1, 2], [[3, 4]]
+        a = [1, 2]
+        b[0][0] = 5
+        a[0] = 6
+        b.append(a)
+        return b[1][0]
+
+    return k
+
+
+@pytest.mark.parametrize("kernel", [_of_an_attribute, _of_an_argument, _of_what_is_appended])
+def test_a_second_name_is_refused(kernel: object) -> None:
+    with pytest.raises(AdstackTypeError, match="second name of a list"):
+        kernel()()  # type: ignore[operator]
+
+
+def test_a_list_changes_as_a_whole_where_control_always_comes() -> None:
+    @qd.kernel
+    def k(a: qd.i32) -> qd.i32:
+        w = [a, 2]
+        w[0] = 1
+        if a > 1:
+            w = [3, 4]
+        return w[0]
+
+    with pytest.raises(AdstackTypeError, match=r"'w' is a list and can't change") as caught:
+        k(2)
+    assert "store to its elements, as in w[0] = ..." in str(caught.value)
