@@ -18,7 +18,7 @@ from ...values.kinds import KernelObject, PythonFunction
 from ...values.protocol import emitting
 from ..emission.context import Context
 from ..emission.expr import Expr
-from ..emission.literals import is_number
+from ..emission.literals import describe, is_number
 from ..emission.references import ScalarRef
 from ..emission.type_promotion import literal
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
@@ -57,6 +57,7 @@ def _call(context: Context, node: ast.Call) -> KernelObject:
     args, kwargs = _arguments(context, node)
     home = _home(context, node.func)
     guarded(context, lambda: refuse_once(context, function, args, home))  # attributes of a user's own may fail
+    _refuse(context, node, function)
     try:
         return _plain_call(context, function, args, kwargs)
     except AdstackTypeError as error:
@@ -188,16 +189,17 @@ def _plain_call(
         return stop(context, *args)
     if _hashable(context, function) and function in builtin.TABLE:
         return guarded(context, lambda: builtin.TABLE[function](context, *args, **kwargs))
-    _refuse(context, function)
     template = getattr(function, "__self__", None)
     if isinstance(template, str) and function.__name__ == "format" and any(map(is_runtime, [*args, *kwargs.values()])):
         return formatted(context, template, args, kwargs)
     return guarded(context, lambda: function(*args, **kwargs))
 
 
-def _refuse(context: Context, function: object) -> None:
+def _refuse(context: Context, node: ast.Call, function: object) -> None:
     if not callable(function):
-        context.fail(AdstackTypeError, f"{type(function).__name__} is not callable")
+        name = ast.unparse(node.func)
+        do = f"write {name} * (...) for a product, or {name}[...] for an element"
+        context.fail(AdstackTypeError, f"{name} is {describe(function)}, which can't be called", do=do)
     if inspect.iscoroutinefunction(function):
         context.fail(AdstackSyntaxError, "a coroutine can't be called in a kernel", do="make it a plain function")
 
