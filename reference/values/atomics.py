@@ -60,23 +60,24 @@ def targets_of(target: Elements) -> Operand:
     return target if find is None else Elements.over([find(k) for k in range(len(target.storage))], target.shape)
 
 
-def _atomic(kind: str, doc: str) -> Callable[[Operand, Operand], Operand]:
+def _atomic(name: str, kind: str, doc: str) -> Callable[[Operand, Operand], Operand]:
     def function(x: object, y: object) -> Operand:
         return atomic(kind, x, y)
 
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + "; the old value."
     return function
 
 
-atomic_add: Final = _atomic("add", "x = x + y as one step")
-atomic_sub: Final = _atomic("sub", "x = x - y as one step")
-atomic_mul: Final = _atomic("mul", "x = x * y as one step")
-atomic_min: Final = _atomic("min", "x = min(x, y) as one step")
-atomic_max: Final = _atomic("max", "x = max(x, y) as one step")
-atomic_and: Final = _atomic("and", "x = x & y as one step")
-atomic_or: Final = _atomic("or", "x = x | y as one step")
-atomic_xor: Final = _atomic("xor", "x = x ^ y as one step")
-atomic_exchange: Final = _atomic("xchg", "x = y as one step")
+atomic_add: Final = _atomic("atomic_add", "add", "x = x + y as one step")
+atomic_sub: Final = _atomic("atomic_sub", "sub", "x = x - y as one step")
+atomic_mul: Final = _atomic("atomic_mul", "mul", "x = x * y as one step")
+atomic_min: Final = _atomic("atomic_min", "min", "x = min(x, y) as one step")
+atomic_max: Final = _atomic("atomic_max", "max", "x = max(x, y) as one step")
+atomic_and: Final = _atomic("atomic_and", "and", "x = x & y as one step")
+atomic_or: Final = _atomic("atomic_or", "or", "x = x | y as one step")
+atomic_xor: Final = _atomic("atomic_xor", "xor", "x = x ^ y as one step")
+atomic_exchange: Final = _atomic("atomic_exchange", "xchg", "x = y as one step")
 
 
 def atomic_cas(x: object, expected: object, desired: object) -> Operand:

@@ -15,7 +15,7 @@ from ...ir.location import Loc
 from ...values.kinds import KernelObject, PythonFunction
 from ...values.written import Written, written
 from .command_line import as_given
-from .stores import stored_within
+from .stores import passed_in, stored_within
 
 __all__ = ["Source", "assigned_in", "source_of"]
 
@@ -58,6 +58,11 @@ class Source:
     def stored_within(self) -> frozenset[str]:
         """The names of which it stores to a part, an element or a component."""
         return stored_within(self.node.body)
+
+    @cached_property
+    def passed(self) -> dict[str, list[tuple[ast.expr, int | str]]]:
+        """The calls that have a name as an argument, by that name."""
+        return passed_in(self.node.body)
 
     def loc(self, node: ast.AST, caller: Loc | None = None) -> Loc:
         """The place of `node` in the file."""

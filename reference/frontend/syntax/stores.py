@@ -71,13 +71,14 @@ def _loaded(iterable: ast.expr) -> Iterator[str]:
         yield from _loaded(iterable.value)
 
 
-def passed_in(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.expr, int | str]]:
-    """The calls of these statements that have a name as an argument: the function, and which of the arguments it is."""
+def passed_in(body: Sequence[ast.stmt]) -> dict[str, list[tuple[ast.expr, int | str]]]:
+    """The calls that have a name as an argument, by that name: the function, and which of the arguments it is."""
+    calls: dict[str, list[tuple[ast.expr, int | str]]] = {}
     for node in (inner for statement in body for inner in ast.walk(statement)):
         if isinstance(node, ast.Call):
-            for k, argument in enumerate(node.args):
-                if isinstance(argument, ast.Name) and argument.id == name:
-                    yield node.func, k
-            for keyword in node.keywords:
-                if keyword.arg and isinstance(keyword.value, ast.Name) and keyword.value.id == name:
-                    yield node.func, keyword.arg
+            given: list[tuple[int | str, ast.expr]] = [*enumerate(node.args)]
+            given += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg]
+            for which, argument in given:
+                if isinstance(argument, ast.Name):
+                    calls.setdefault(argument.id, []).append((node.func, which))
+    return calls

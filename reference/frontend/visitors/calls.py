@@ -20,7 +20,7 @@ from ...values.kinds import KernelObject, PythonFunction
 from ...values.protocol import emitting, own
 from ..emission.context import Context
 from ..emission.expr import Expr
-from ..emission.literals import is_number
+from ..emission.literals import describe, is_number
 from ..emission.references import ScalarRef
 from ..emission.type_promotion import literal
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
@@ -59,36 +59,8 @@ def _call(context: Context, node: ast.Call) -> KernelObject:
     args, kwargs = _arguments(context, node)
     home = _home(context, node.func)
     guarded(context, lambda: refuse_once(context, function, args, home))  # attributes of a user's own may fail
-    try:
-        return _plain_call(context, function, args, kwargs)
-    except AdstackTypeError as error:
-        if isinstance(error.__cause__, TypeError):
-            _check_arguments(context, node, function, args, kwargs)
-        raise
-
-
-def _check_arguments(
-    context: Context, node: ast.Call, function: PythonFunction, args: list[KernelObject], kwargs: dict[str, object]
-) -> None:
-    """An error that says what a function takes, if it has been called with other arguments."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # it does not tell
-        return
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        name = ast.unparse(node.func)
-        do = f"write {name}({', '.join(map(_shown, signature.parameters.values()))})"
-        context.fail(AdstackTypeError, f"{name}() is called with other arguments: {error}", do=do)
-
-
-def _shown(parameter: inspect.Parameter) -> str:
-    """A parameter as a call would be written."""
-    default = parameter.default
-    if default is parameter.empty:
-        return str(parameter.replace(annotation=parameter.empty))
-    return f"{parameter.name}={default.__name__ if isinstance(default, type) else repr(default)}"
+    _refuse(context, node, function)
+    return _plain_call(context, function, args, kwargs)
 
 
 def _home(context: Context, function: ast.expr) -> object:
@@ -145,14 +117,9 @@ def _atomic(context: Context, node: ast.Call, function: PythonFunction) -> Kerne
     if not node.args or isinstance(node.args[0], ast.Starred):
         context.fail(AdstackTypeError, "an atomic needs the element that it changes as first argument")
     target = lookup(context, node.args[0])
-    rest = elements_of(context, node.args[1:])
+    args = [target, *elements_of(context, node.args[1:])]
     named = _keywords(context, node, evaluate)
-    try:
-        return guarded(context, lambda: function(target, *rest, **named))
-    except AdstackTypeError as error:
-        if isinstance(error.__cause__, TypeError):
-            _check_arguments(context, node, function, [target, *rest], named)
-        raise
+    return guarded(context, lambda: called(function, lambda: function(*args, **named), args, named))
 
 
 def _static(context: Context, node: ast.Call) -> KernelObject:
@@ -192,16 +159,17 @@ def _plain_call(
     if _hashable(context, function) and function in builtin.TABLE:
         meaning = partial(builtin.TABLE[function], context)
         return guarded(context, lambda: called(function, lambda: meaning(*args, **kwargs), args, kwargs))
-    _refuse(context, function)
     template = own(function, "__self__")
     if isinstance(template, str) and function.__name__ == "format" and any(map(is_runtime, [*args, *kwargs.values()])):
         return formatted(context, template, args, kwargs)
     return guarded(context, lambda: called(function, lambda: function(*args, **kwargs), args, kwargs))
 
 
-def _refuse(context: Context, function: object) -> None:
+def _refuse(context: Context, node: ast.Call, function: object) -> None:
     if not callable(function):
-        context.fail(AdstackTypeError, f"{type(function).__name__} is not callable")
+        name = ast.unparse(node.func)
+        do = f"write {name} * (...) for a product, or {name}[...] for an element"
+        context.fail(AdstackTypeError, f"{name} is {describe(function)}, which can't be called", do=do)
     if inspect.iscoroutinefunction(function):
         context.fail(AdstackSyntaxError, "a coroutine can't be called in a kernel", do="make it a plain function")
 

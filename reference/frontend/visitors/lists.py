@@ -18,7 +18,6 @@ from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..expressions.lists import VariableList
 from ..syntax.source import source_of
-from ..syntax.stores import passed_in
 from .annotations import annotations_of, is_template
 
 __all__ = ["copied_list", "named_list", "refuse_dict"]
@@ -124,7 +123,7 @@ def _is_stored_to(context: Context, name: str) -> bool:
     source = context.frame.source
     if name in source.stored_within:
         return True
-    return any(_stores(context, function, which) for function, which in passed_in(source.node.body, name))
+    return any(_stores(context, function, which) for function, which in source.passed.get(name, ()))
 
 
 def _stores(context: Context, function: ast.expr, which: int | str) -> bool:
