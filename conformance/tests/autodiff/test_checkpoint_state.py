@@ -166,6 +166,40 @@ def test_a_snapshot_holds_no_elements_that_other_threads_store(
         keeps_everything(kernel, ["t"])
 
 
+GRID = """
+%0 = const 0 : i32
+%n = load @n[]
+%7 = const 7 : i32
+%8 = const 8 : i32
+parallel_for (%i = %0 to %7, %j = %0 to %8) {
+  %x = load @x[]
+  %last = for %k = %0 to %n carry (%a = %x) {
+    %o = atomic add @t[AT], %x
+    %old = load @t[AT]
+    %next = mul %a, %old
+    yield %next
+  }
+  store @w[%i, %j], %last
+  yield
+}
+return
+"""
+TABLES = ROWS.replace("SHAPE", "7, 8") + "\n  place @w : f32[7, 8] field"
+
+
+@pytest.mark.parametrize(
+    ("element", "shared"), [("%i, %j", False), ("%i, %0", True), ("%0, %j", True), ("%0, %0", True)]
+)
+def test_an_element_that_other_threads_update_is_no_state_of_a_loop(element: str, shared: bool) -> None:
+    kernel = kernel_of(wrap(GRID.replace("AT", element), TABLES))
+    if not shared:
+        (plan,) = plan_checkpoints(kernel, places(kernel), ["t"]).loops
+        assert plan.state == {8: 1, 4: 2}
+        return
+    with pytest.raises(AdstackDataAccessError, match=r"can't be checkpointed: .*other threads update the same element"):
+        plan_checkpoints(kernel, places(kernel), ["t"])
+
+
 READERS = """
 %0 = const 0 : i32
 %n = load @n[]
