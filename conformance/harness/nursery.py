@@ -40,15 +40,25 @@ class Nursery:
             raise WorkerCrashError(self._refusal)
         if self._over_pipes:
             return self._greeted(piped_worker(self.subject))
-        if self._server is not None and not self._server.runs:  # a cell has killed it, say
+        server = self._ready()
+        try:
+            worker = server.worker()
+        except WorkerCrashError:  # a cell has killed it just now, say
             self.close()
-        server = self._server = self._server or Server(self.subject)
-        self._check(server.greeting(), server.folder)
-        worker = server.worker()
+            server = self._ready()
+            worker = server.worker()
         _keep_startup(server.folder, worker.folder)
         if not server.forks:
             self._server = Server(self.subject)
         return worker
+
+    def _ready(self) -> Server:
+        """A process that has imported the subject."""
+        if self._server is not None and not self._server.runs:  # a cell has killed it, say
+            self.close()
+        server = self._server = self._server or Server(self.subject)
+        self._check(server.greeting(), server.folder)
+        return server
 
     def _greeted(self, worker: WorkerProcess) -> WorkerProcess:
         try:

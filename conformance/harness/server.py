@@ -67,8 +67,12 @@ class Server:
     def worker(self) -> WorkerProcess:
         """A process that serves: a forked one, or this one, which then is nobody's server any more."""
         folder, (ours, theirs) = worker_folder(), socket.socketpair()
-        with theirs:
-            pid = self._ask({"folder": folder.name}, theirs.fileno())["pid"]
+        with contextlib.ExitStack() as undo:
+            undo.callback(folder.cleanup)
+            undo.enter_context(ours)
+            with theirs:
+                pid = self._ask({"folder": folder.name}, theirs.fileno())["pid"]
+            undo.pop_all()
         if self.forks:
             return WorkerProcess(folder, _Process(ours, pid, lambda: self._reaped(pid)))
         self._control.close()

@@ -36,6 +36,9 @@ define internal i64 @adstack.threads() alwaysinline nounwind {
 """
 """Which thread this is, of how many, and the number of the barrier that it waits at; 0 for its end."""
 
+_ALIGNMENT: Final = 64
+"""Of a coroutine's frame, in bytes: arrays of a thread lie in it, whose elements are moved as whole vectors."""
+
 _INTRINSICS: Final = """declare token @llvm.coro.id(i32, ptr, ptr, ptr)
 declare i64 @llvm.coro.size.i64()
 declare ptr @llvm.coro.begin(token, ptr)
@@ -44,7 +47,7 @@ declare void @llvm.coro.end(ptr, i1, token)
 declare ptr @llvm.coro.free(token, ptr)
 declare void @llvm.coro.resume(ptr)
 declare void @llvm.coro.destroy(ptr)
-declare noalias ptr @malloc(i64)
+declare noalias ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 """
 
@@ -130,8 +133,10 @@ class HostBlocks:
         """See `ThreadBlocks.begin`."""
         w = e.w
         w.declare("llvm.coro.id", _INTRINSICS)
-        w.do("%co.id = call token @llvm.coro.id(i32 64, ptr null, ptr null, ptr null)")
-        w.do(f"%co.frame = call ptr @malloc(i64 {w.let('call i64 @llvm.coro.size.i64()')})")
+        w.do(f"%co.id = call token @llvm.coro.id(i32 {_ALIGNMENT}, ptr null, ptr null, ptr null)")
+        size = w.let(f"add i64 {w.let('call i64 @llvm.coro.size.i64()')}, {_ALIGNMENT - 1}")
+        size = w.let(f"and i64 {size}, {-_ALIGNMENT}")
+        w.do(f"%co.frame = call ptr @aligned_alloc(i64 {_ALIGNMENT}, i64 {size})")
         w.do("%co = call ptr @llvm.coro.begin(token %co.id, ptr %co.frame)")
 
     def end(self, e: FunctionWriter) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ from adstack.conformance.harness.nursery import Nursery
 from adstack.conformance.harness.plan import cells_of
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.harness.process import WorkerCrashError
+from adstack.conformance.harness.server import Server
 from adstack.conformance.harness.station import Settings
 
 CASES = """
@@ -83,6 +86,21 @@ def test_a_worker_tells_how_it_ended_and_another_follows(tmp_path, over_pipes):
     assert worker.ask(Request(str(root), "end/ways.py", "end/ends:right", "forward", 0), 30)["outcome"] == "finished"
     worker.close()
     nursery.close()
+
+
+def test_a_server_that_dies_unseen_is_replaced(tmp_path, monkeypatch):
+    subject, imports = counted(tmp_path, COUNTED)
+    nursery = Nursery(subject)
+    first = nursery.worker()
+    monkeypatch.setattr(Server, "runs", True)  # nobody has been told yet
+    assert nursery._server is not None
+    os.kill(nursery._server._process.pid, signal.SIGKILL)
+    second = nursery.worker()
+    root = write_suite(tmp_path, {"end/ways.py": CASES})
+    assert second.ask(Request(str(root), "end/ways.py", "end/ends:right", "forward", 0), 30)["outcome"] == "finished"
+    assert imports() == 2
+    for each in (first, second, nursery):
+        each.close()
 
 
 @pytest.mark.parametrize("over_pipes", [False, True])
