@@ -197,6 +197,29 @@ def a_launch_of_a_tape_after_launches_with_other_arguments(qd, dtype, between):
 
 
 @case(rules=["grad.changed"], **PLAIN)
+def a_launch_with_an_array_of_numpys_that_changes_before_a_tape(qd, dtype):
+    """The tape launches with the array as it is now; an earlier launch with another number found it otherwise."""
+    x, y, factors = real(qd, dtype, 2), real(qd, dtype, ()), np.array([2.0, 3.0])
+
+    @qd.kernel
+    def k(a: qd.types.ndarray(dtype=dtype, ndim=1), scale: qd.i32):
+        for i in x:
+            y[None] += scale * a[i] * x[i]
+
+    def program():
+        k(factors, 3)
+        factors[1] = 5.0
+        with qd.ad.Tape(y):
+            k(factors, 4)
+        assert x.grad.to_numpy().tolist() == [8.0, 20.0]
+        y.grad[None] = 1.0
+        k.grad(factors, 3)
+
+    unkept = Raises("DataAccessError", "its last launch has overwritten, or others since")
+    return Run(program, given={x: [0.5, -1.0]}, raises=unkept)
+
+
+@case(rules=["grad.changed"], **PLAIN)
 def launches_outside_a_tape_after_one_of_it(qd, dtype):
     """They are known by their arguments again, and so is the launch of the tape as long as nothing has changed."""
     x, y, k = scaled_squares(qd, dtype)
