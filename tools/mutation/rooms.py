@@ -72,6 +72,7 @@ ROOMS: Final = (
             "gradients/test_returned",
             "kernels/test_gradient",
             "kernels/test_reverse_shortcut",
+            "kernels/test_graph",
             "gradients/test_*",
             f"{_CASES}cases_launches",
         ),
