@@ -205,7 +205,7 @@ _OF_PLACED: Final[dict[str, Callable[[StructField], Member]]] = {
     "append": _method_of_lists(Field.append),
     "deactivate": _method_of_lists(Field.deactivate),
     "length": _method_of_lists(Field.length),
-    "parent": lambda field: field._first.parent,
+    "parent": lambda field: field.member_fields[0].parent,
 }
 """What fields have that are placed at a level, for a field of structs without a member of that name."""
 
