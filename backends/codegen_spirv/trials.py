@@ -89,12 +89,25 @@ def _root_by_steps(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
     return steps.usual_root(_between_1_and_4(x[0]))
 
 
+def _quotient_by_steps(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
+    """Of operands brought between 1 and 4."""
+    return steps.usual_quotient(*map(_between_1_and_4, x[:2]))
+
+
+def _usual_quotients(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(_brought_between_1_and_4(a) / _brought_between_1_and_4(b))
+
+
+def _brought_between_1_and_4(x: Array) -> Array:
+    return ((x.view(np.uint32) & 0xFFFFFF) + 0x3F800000).astype(np.uint32).view(np.float32)
+
+
 def _between_1_and_4(x: Num) -> Num:
     return ((x.bits(u32) & 0xFFFFFF) + 0x3F800000).bits(f32)
 
 
 def _usual_roots(a: Array, b: Array, c: Array) -> Array:
-    return np.asarray(np.sqrt(((a.view(np.uint32) & 0xFFFFFF) + 0x3F800000).astype(np.uint32).view(np.float32)))
+    return np.asarray(np.sqrt(_brought_between_1_and_4(a)))
 
 
 def _order(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
@@ -158,6 +171,7 @@ TRIALS: Final = (
     Trial("fma64", f64, _DOUBLE, lambda c, at, x: c.std("Fma", f64, *x), lambda a, b, c: exact_fma(f64, a, b, c)),
     Trial("div32", f32, (), lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
     Trial("div64", f64, _DOUBLE, lambda c, at, x: x[0] / x[1], lambda a, b, c: a / b),
+    Trial("div32_by_steps", f32, (), _quotient_by_steps, _usual_quotients),
     Trial("sqrt32_by_steps", f32, (), _root_by_steps, _usual_roots),
     Trial("sqrt32", f32, (), _sqrt, _root),
     Trial("sqrt64", f64, _DOUBLE, _sqrt, _root),

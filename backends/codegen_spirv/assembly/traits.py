@@ -16,7 +16,8 @@ class Traits:
         fma32, fma64: the instruction Fma rounds once.
         fma32_normal: the instruction Fma of f32 rounds once where no operand and no result is subnormal.
         div32, div64, sqrt32, sqrt64: the instruction rounds correctly.
-        sqrt32_by_steps: Newton's steps make the right one of the reciprocal root's instruction (see `scalars.steps`).
+        div32_by_steps, sqrt32_by_steps: Newton's steps make the right result of a reciprocal, or of a reciprocal root,
+            that is nearly right (see `scalars.steps`).
         round32, round64: Trunc, RoundEven, Floor and Ceil are right.
         half: converting f32 to f16 rounds to nearest even and keeps subnormals.
         half_kept: converting f32 to f16 and back rounds; some compilers leave both out.
@@ -42,6 +43,7 @@ class Traits:
     div64: bool = True
     sqrt32: bool = True
     sqrt64: bool = True
+    div32_by_steps: bool = True
     sqrt32_by_steps: bool = True
     round32: bool = True
     round64: bool = True

@@ -116,8 +116,13 @@ def divide(a: Num, b: Num) -> Num:
     if traits.div32 if dtype is f32 else traits.div64:
         return a / b
     if dtype is f32 and traits.div64:
-        return (a.convert(f64) / b.convert(f64)).convert(f32)  # innocuous: 53 digits are more than twice 24 and two
+        return steps.quotient(a, b, _quotient_in_f64) if traits.div32_by_steps else _quotient_in_f64(a, b)
     raise _inexact("division", dtype)
+
+
+def _quotient_in_f64(a: Num, b: Num) -> Num:
+    """Rounded twice, which is innocuous: 53 digits are more than twice 24 and two."""
+    return (a.convert(f64) / b.convert(f64)).convert(f32)
 
 
 def root(x: Num) -> Num:

@@ -1,12 +1,14 @@
-"""Square roots of f32 by Newton's steps and an exact remainder, where a device's own are only nearly right.
+"""Quotients and square roots of f32 by Newton's steps and an exact remainder, where a device's own are only nearly right.
 
-The device gives a reciprocal root that is a few units in the last place off. One step improves the root and half of its
-reciprocal together, and the remainder, which one fma computes exactly, mends the last digit (Markstein, "Computation of
-elementary functions on the IBM RISC System/6000 processor", 1990). That this holds for every significand, whatever
-first guess within three units, is tested one by one.
+The device gives a reciprocal, or a reciprocal root, that is a few units in the last place off. Steps improve it, and the
+remainder, which one fma computes exactly, mends the last digit (Markstein, "Computation of elementary functions on the
+IBM RISC System/6000 processor", 1990). One step improves a root and half of its reciprocal together; of a reciprocal
+the first step leaves less than a unit, and the second one rounds it, unless all digits of the divisor are ones. That
+this holds for every significand, whatever first guess within three units, is tested one by one.
 
-With operands in [2^-78, 2^101) no intermediate result is subnormal, which devices take for zero: remainders are
-multiples of 2^-126. Other operands are rare, and their roots are computed in another way.
+With operands in [2^-78, 2^101), and divisors in [2^-24, 2^25), no intermediate result is subnormal, which devices take
+for zero, or too large: remainders are multiples of 2^-126. A dividend of zero is usual, too: the first product has the
+right sign, which the correction would lose. Other operands are rare, and what becomes of them is computed in another way.
 """
 
 from __future__ import annotations
@@ -18,11 +20,38 @@ from adstack.ir.types import f32, u32
 
 from ..assembly.code import Num
 
-__all__ = ["root", "usual_root"]
+__all__ = ["quotient", "root", "usual_quotient", "usual_root"]
 
 _BIAS, _DIGITS = 127, 23
 _USUAL: Final = (-78, 100)
 """Exponents of the least and the greatest operands that take the usual path."""
+_DIVISORS: Final = (-24, 24)
+_SIZE, _SIGNIFICAND = 0x7FFFFFFF, 0x7FFFFF
+
+
+def quotient(a: Num, b: Num, rare: Callable[[Num, Num], Num]) -> Num:
+    """The quotient, rounded once.
+
+    Args:
+        a: an f32.
+        b: an f32.
+        rare: emits the quotient of any operands.
+    """
+    dividend, divisor = (x.bits(u32) & _SIZE for x in (a, b))
+    fine = dividend.eq(0) | _is_between(dividend, *_USUAL)
+    usual = fine & _is_between(divisor, *_DIVISORS) & (divisor & _SIGNIFICAND).ne(_SIGNIFICAND)
+    near = usual_quotient(a, b)  # ahead of the branch, so that quotients by one divisor share its reciprocal
+    return a.c.either(usual, lambda: [near], lambda: [rare(a, b)])[0]
+
+
+def usual_quotient(a: Num, b: Num) -> Num:
+    """The quotient of usual operands."""
+    less = _negated(b)
+    reciprocal = a.c.const(1.0, f32) / b
+    for _ in range(2):
+        reciprocal = _fma(_fma(less, reciprocal, a.c.const(1.0, f32)), reciprocal, reciprocal)
+    product = a * reciprocal
+    return (a.bits(u32) & _SIZE).eq(0).choose(product, _fma(_fma(less, product, a), reciprocal, product))
 
 
 def root(x: Num, rare: Callable[[Num], Num]) -> Num:

@@ -1,4 +1,4 @@
-"""Square roots by steps are the nearest f32, for every significand and whatever near guess a device begins with."""
+"""Quotients and square roots by steps are the nearest f32, for every significand and whatever near guess a device begins with."""
 
 from __future__ import annotations
 
@@ -25,6 +25,28 @@ def test_steps_give_the_nearest_root(on_cpu, units):
             error = qd.fma(-near, half, 0.5)
             closer = qd.fma(near, error, near)
             if qd.fma(qd.fma(-closer, closer, x), qd.fma(half, error, half), closer) != qd.sqrt(x):
+                wrong[None] += 1
+
+    count()
+    assert wrong[None] == 0
+
+
+@pytest.mark.parametrize("units", range(-3, 4))
+def test_steps_give_the_nearest_quotient(on_cpu, units):
+    """By the same steps in a kernel; of each divisor but that of ones alone, with a dividend of about any significand."""
+    wrong = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def count():
+        for k in range((SIGNIFICANDS >> 1) - 1):
+            b = qd.bit_cast(k + 0x3F800000, qd.f32)
+            a = qd.bit_cast((k * 0x1E3779B1 & 0x7FFFFF) + 0x3F800000, qd.f32)
+            nearest = qd.cast(1.0 / qd.cast(b, qd.f64), qd.f32)
+            about = qd.bit_cast(qd.bit_cast(nearest, qd.i32) + units, qd.f32)
+            closer = qd.fma(qd.fma(-b, about, 1.0), about, about)
+            closer = qd.fma(qd.fma(-b, closer, 1.0), closer, closer)
+            product = a * closer
+            if closer != nearest or qd.fma(qd.fma(-b, product, a), closer, product) != a / b:
                 wrong[None] += 1
 
     count()
