@@ -19,6 +19,7 @@ from .checks import RELAXED, check_bounds, check_local_bounds
 from .guards import guarded, when_inside
 from .memory import Address
 from .region import RegionEmitter, handles
+from .subscripts import without_constants
 from .teams import WORKGROUP
 
 __all__ = ["address_of"]
@@ -40,18 +41,25 @@ _ATOMICS: Final = {
 def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Address:
     """The address of an element, in row-major order.
 
+    Constants in subscripts are added to the address: so accesses to neighbours share what computes it.
+
     Args:
         e: emits the index arithmetic.
         place: the memory.
         indices: one value per axis, of any integer type; without any, the address of the first element.
     """
+    moving = e.moving.get((place.name, tuple(indices)))
+    if moving is not None:
+        return moving
+    bases, distance = without_constants(place, indices)
     counts = _counts(place)
     offset: Num | None = None
-    for axis, value in enumerate(indices):
-        index = e.get(value).resize(counts)
+    for axis, value in enumerate(bases):
+        index = e.c.const(0, counts) if value is None else e.get(value).resize(counts)
         offset = index if offset is None else offset * e.extent(place, axis).resize(counts) + index
     base = e.frame.pointers[place.name]
-    return base if offset is None else base.elements(offset, place.dtype.size)
+    address = base if offset is None else base.elements(offset, place.dtype.size)
+    return address + distance if distance else address
 
 
 def _counts(place: Place) -> DType:

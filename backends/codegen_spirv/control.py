@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from adstack.ir.ops import FOR, IF, WHILE
@@ -11,6 +11,7 @@ from adstack.ir.types import i64, u32, u64
 
 from .assembly.code import DONT_UNROLL, Num, unsigned
 from .hoisted_checks import hoist_checks
+from .moving import Moving
 from .region import RegionEmitter, handles
 from .teams import TeamCode
 
@@ -62,18 +63,48 @@ def _for(e: RegionEmitter, op: Op) -> None:
             following = e.run(body)
         return [count + 1, *following]
 
-    def several(carried: Sequence[Num]) -> Sequence[Num]:
-        for _ in range(UNROLLED):
-            carried = iteration(carried)
-        return carried
-
     carried: Sequence[Num] = [first, *start]
     if first.dtype.bits >= _WORD and _is_short(e, body):
-        trips = (first < end).choose(end - first, 0).signed(unsigned(first.dtype))
-        last = first + (trips & -UNROLLED).signed(first.dtype)
-        carried = e.c.loop(carried, lambda carried: (carried[0].differs(last), carried), several)
-    _, *results = e.c.loop(carried, lambda carried: (carried[0] < end, carried), iteration)
-    _bind(e, op.results, results)
+        carried = _unrolled(e, Moving(e, body, low), carried, end, iteration)
+    else:
+        carried = e.c.loop(carried, lambda carried: (carried[0] < end, carried), iteration)
+    _bind(e, op.results, carried[1:])
+
+
+def _unrolled(
+    e: RegionEmitter,
+    moving: Moving,
+    carried: Sequence[Num],
+    end: Num,
+    iteration: Callable[[Sequence[Num]], Sequence[Num]],
+) -> Sequence[Num]:
+    """A loop of which several iterations are written out one behind the other, and one for those that are left.
+
+    Args:
+        e: emits them.
+        moving: the addresses that both carry, behind what the loop carries.
+        carried: the number of the first iteration, and what else the loop carries.
+        end: the number of the iteration behind the last one.
+        iteration: emits one.
+    """
+    first, many = carried[0], len(moving.start)
+    trips = (first < end).choose(end - first, 0).signed(unsigned(first.dtype))
+    last = first + (trips & -UNROLLED).signed(first.dtype)
+
+    def run(iterations: int) -> Callable[[Sequence[Num]], Sequence[Num]]:
+        def body(carried: Sequence[Num]) -> Sequence[Num]:
+            numbers, values = carried[:many], carried[many:]
+            for ahead in range(iterations):
+                moving.show(numbers, ahead)
+                values = iteration(values)
+            e.moving.clear()
+            return [*moving.after(numbers, iterations), *values]
+
+        return body
+
+    carried = [*moving.start, *carried]
+    carried = e.c.loop(carried, lambda carried: (carried[many].differs(last), carried), run(UNROLLED))
+    return e.c.loop(carried, lambda carried: (carried[many] < end, carried), run(1))[many:]
 
 
 def _is_short(e: RegionEmitter, body: Region) -> bool:

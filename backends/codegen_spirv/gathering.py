@@ -21,7 +21,7 @@ from .assembly.opcodes import Op as Spv
 from .atomics import update
 from .guards import when_inside
 from .region import RegionEmitter
-from .subgroups import TOGETHER, combined, elected
+from .subgroups import TOGETHER, anywhere, combined, elected
 
 __all__ = ["Gathered", "gather"]
 
@@ -50,7 +50,7 @@ class Gathered:
         c, place = e.c, self.place
         total, there = c.let(Spv.Load, place.dtype, self.total), c.let(Spv.Load, u1, self.any)
         if e.m.traits.subgroups and (self.kind, place.dtype.name) in TOGETHER:
-            total, there = combined(self.kind, total), elected(there)
+            total, there = combined(self.kind, total), anywhere(there) & elected(e.c)
 
         def write() -> None:
             update(e, self.kind, address_of(e, place, self.op.operands[: place.rank]), place.dtype, total)

@@ -17,7 +17,7 @@ from .assembly.code import Num
 from .guards import guarded, is_inside
 from .memory import Address
 from .region import RegionEmitter
-from .subgroups import TOGETHER, agree, combined, elected
+from .subgroups import TOGETHER, agree, all_combined, elected
 
 __all__ = ["join", "joins"]
 
@@ -48,13 +48,13 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
     addresses = [address_of(e, o.attrs["place"], indices_of(o)) for o in run]
 
     def together() -> Sequence[Num]:
-        sums = [combined(o.attrs["kind"], e.get(o.operands[-1])) for o in run]
+        sums = all_combined([(o.attrs["kind"], e.get(o.operands[-1])) for o in run])
 
         def speak() -> None:
             for o, address, total in zip(run, addresses, sums, strict=True):
                 update(o, address, total)
 
-        e.c.when(elected(e.c.const(True, u1)), speak)
+        e.c.when(elected(e.c), speak)
         return ()
 
     def apart() -> Sequence[Num]:

@@ -53,6 +53,7 @@ class RegionEmitter:
         affine_slots: per (region, part, index) whose checks are hoisted, the slot of the first iteration, and how many
             bytes on that of the next one is.
         iterations: per region, the number of the current iteration (u64).
+        moving: per (place, subscripts), the address in the current iteration of a short loop (see `moving`).
         few: integers of 64 bits that are certainly below 2^31, and not below -2^31.
         unreported: guards of straight-line code whose reports are still to be emitted: whether the access is outside,
             and what emits the report (see `settle`).
@@ -73,6 +74,7 @@ class RegionEmitter:
         self.slots: dict[tuple[int, int, Value], Address] = {}
         self.affine_slots: dict[tuple[int, int, Value], tuple[Address, Num]] = {}
         self.iterations: dict[int, Num] = {}
+        self.moving: dict[tuple[str, tuple[Value, ...]], Address] = {}
         self.few: set[Value] = set()
         self.unreported: list[tuple[Num, Callable[[], None]]] = []
         self.current: Region | None = None

@@ -31,7 +31,7 @@ SUBGROUPS = "arithmetic of subgroups"
 """Not a feature by Vulkan's rules, which have it among the limits."""
 SUMS = ("own", "uniform", "subgroup")
 """How sums are added up besides by atomics, see `adstack.analysis.accumulation`; the last if there are subgroups."""
-_COMPUTE, _BASIC_VOTE_ARITHMETIC = 0x20, 7
+_COMPUTE, _BASIC_VOTE_ARITHMETIC_BALLOT = 0x20, 15
 _CPU = 4
 _PREFERRED = (2, 1, 3, 4, 0)
 """Kinds of devices: discrete, integrated, virtual, cpu, other."""
@@ -111,6 +111,7 @@ FEATURE_OF: dict[int, str] = {
     Capability.GroupNonUniform: SUBGROUPS,
     Capability.GroupNonUniformVote: SUBGROUPS,
     Capability.GroupNonUniformArithmetic: SUBGROUPS,
+    Capability.GroupNonUniformBallot: SUBGROUPS,
 }
 """The device's feature that a capability of SPIR-V needs."""
 
@@ -245,8 +246,8 @@ def _examined(handle: object, number: int) -> Physical:
     properties.sType, properties.pNext = 1000059001, more
     lib().vkGetPhysicalDeviceProperties2(handle, properties)
     controls = frozenset(n for n in CONTROLS if getattr(more, n))
-    operations = groups.subgroupSupportedOperations & _BASIC_VOTE_ARITHMETIC
-    if groups.subgroupSupportedStages & _COMPUTE and operations == _BASIC_VOTE_ARITHMETIC:
+    operations = groups.subgroupSupportedOperations & _BASIC_VOTE_ARITHMETIC_BALLOT
+    if groups.subgroupSupportedStages & _COMPUTE and operations == _BASIC_VOTE_ARITHMETIC_BALLOT:
         features.add(SUBGROUPS)
     driver = f"{ffi().string(more.driverName).decode()} {ffi().string(more.driverInfo).decode()}"
     way = "" if BY_ADDRESS in features else " by bindings"

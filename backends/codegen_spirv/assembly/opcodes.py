@@ -125,6 +125,7 @@ class Op(IntEnum):
     GroupNonUniformAll = 334
     GroupNonUniformAny = 335
     GroupNonUniformAllEqual = 336
+    GroupNonUniformBroadcastFirst = 338
     GroupNonUniformIAdd = 349
     GroupNonUniformFAdd = 350
     GroupNonUniformSMin = 353
@@ -150,6 +151,7 @@ class Capability(IntEnum):
     GroupNonUniform = 61
     GroupNonUniformVote = 62
     GroupNonUniformArithmetic = 63
+    GroupNonUniformBallot = 64
     StorageBuffer16BitAccess = 4433
     StorageBuffer8BitAccess = 4448
     DenormPreserve = 4464

@@ -7,6 +7,7 @@ rounded as if once (f32 has more than twice the digits and two more). fma is not
 from __future__ import annotations
 
 import math
+import operator
 
 from adstack.errors import BackendUnavailableError
 from adstack.ir.types import DType, f16, f32, f64, i16, i32, i64, u16, u32
@@ -113,11 +114,22 @@ def divide(a: Num, b: Num) -> Num:
     traits, dtype = a.c.m.traits, a.dtype
     if dtype is f16:
         return narrow(divide(wide(a), wide(b)))
-    if traits.div32 if dtype is f32 else traits.div64:
+    if dtype is f32:
+        return _quotient(a, b)
+    if traits.div64:
         return a / b
-    if dtype is f32 and traits.div64:
-        return steps.quotient(a, b, _quotient_in_f64) if traits.div32_by_steps else _quotient_in_f64(a, b)
     raise _inexact("division", dtype)
+
+
+def _quotient(a: Num, b: Num) -> Num:
+    """Of two f32. Devices of their own have an instruction for a reciprocal root, and none for a quotient."""
+    traits = a.c.m.traits
+    if not (traits.div32 or traits.div64):
+        raise _inexact("division", f32)
+    if traits.div32_by_steps and (traits.threads > 0 or not traits.div32):
+        # in f64 even where one in f32 is right: drivers have long code for that, too, and run it ahead of the branch
+        return steps.quotient(a, b, _quotient_in_f64 if traits.div64 else operator.truediv)
+    return a / b if traits.div32 else _quotient_in_f64(a, b)
 
 
 def _quotient_in_f64(a: Num, b: Num) -> Num:

@@ -1,14 +1,18 @@
-"""Quotients and square roots of f32 by Newton's steps and an exact remainder, where a device's own are only nearly right.
+"""Quotients and square roots of f32 by Newton's steps and an exact remainder, where a device's own are inexact or slow.
 
-The device gives a reciprocal, or a reciprocal root, that is a few units in the last place off. Steps improve it, and the
-remainder, which one fma computes exactly, mends the last digit (Markstein, "Computation of elementary functions on the
-IBM RISC System/6000 processor", 1990). One step improves a root and half of its reciprocal together; of a reciprocal
-the first step leaves less than a unit, and the second one rounds it, unless all digits of the divisor are ones. That
-this holds for every significand, whatever first guess within three units, is tested one by one.
+The device gives a reciprocal root that is a few units in the last place off; its square is a reciprocal that is some
+more off. Steps improve these, and the remainder, which one fma computes exactly, mends the last digit (Markstein,
+"Computation of elementary functions on the IBM RISC System/6000 processor", 1990). One step improves a root and half of
+its reciprocal together; of a reciprocal the first step leaves less than a unit, and the second one rounds it, unless
+all digits of the divisor are ones. That this holds for every significand, whatever first guess within three units of a
+reciprocal root and nine of a reciprocal, is tested one by one.
+
+No other instruction of SPIR-V gives a reciprocal that is only nearly right: where quotients are rounded correctly, so
+is the quotient of 1, by a sequence of the driver's own that takes twice as long as this one.
 
 With operands in [2^-78, 2^101), and divisors in [2^-24, 2^25), no intermediate result is subnormal, which devices take
 for zero, or too large: remainders are multiples of 2^-126. A dividend of zero is usual, too: the first product has the
-right sign, which the correction would lose. Other operands are rare, and what becomes of them is computed in another way.
+right sign, which the correction would lose. Other operands are rare, and their results are computed in another way.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ _BIAS, _DIGITS = 127, 23
 _USUAL: Final = (-78, 100)
 """Exponents of the least and the greatest operands that take the usual path."""
 _DIVISORS: Final = (-24, 24)
-_SIZE, _SIGNIFICAND = 0x7FFFFFFF, 0x7FFFFF
+_SIZE, _SIGN, _SIGNIFICAND = 0x7FFFFFFF, 0x80000000, 0x7FFFFF
 
 
 def quotient(a: Num, b: Num, rare: Callable[[Num, Num], Num]) -> Num:
@@ -46,8 +50,9 @@ def quotient(a: Num, b: Num, rare: Callable[[Num, Num], Num]) -> Num:
 
 def usual_quotient(a: Num, b: Num) -> Num:
     """The quotient of usual operands."""
-    less = _negated(b)
-    reciprocal = a.c.const(1.0, f32) / b
+    raw, less = b.bits(u32), _negated(b)
+    about = a.c.std("InverseSqrt", f32, (raw & _SIZE).bits(f32))
+    reciprocal = ((about * about).bits(u32) | raw & _SIGN).bits(f32)
     for _ in range(2):
         reciprocal = _fma(_fma(less, reciprocal, a.c.const(1.0, f32)), reciprocal, reciprocal)
     product = a * reciprocal
@@ -76,7 +81,7 @@ def usual_root(x: Num) -> Num:
 
 
 def _negated(x: Num) -> Num:
-    return (x.bits(u32) ^ (1 << 31)).bits(f32)
+    return (x.bits(u32) ^ _SIGN).bits(f32)
 
 
 def _fma(a: Num, b: Num, x: Num) -> Num:

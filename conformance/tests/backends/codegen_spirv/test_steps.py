@@ -1,4 +1,4 @@
-"""Quotients and square roots by steps are the nearest f32, for every significand and whatever near guess a device begins with."""
+"""Quotients and roots by steps are the nearest f32, for every significand and whatever near guess a device has."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_steps_give_the_nearest_root(on_cpu, units):
     assert wrong[None] == 0
 
 
-@pytest.mark.parametrize("units", range(-3, 4))
+@pytest.mark.parametrize("units", [-9, -6, -3, -1, 0, 1, 3, 6, 9])
 def test_steps_give_the_nearest_quotient(on_cpu, units):
-    """By the same steps in a kernel; of each divisor but that of ones alone, with a dividend of about any significand."""
+    """By the same steps in a kernel; of each divisor but that of ones alone, with one dividend or another."""
     wrong = qd.field(qd.i32, shape=())
 
     @qd.kernel
