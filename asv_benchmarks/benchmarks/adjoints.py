@@ -11,7 +11,6 @@ import time
 from .adjoint_kernels import ON_DEVICES, WORKS
 from .common import BY_LLVM, called, opened
 
-
 WARM_SECONDS = 0.3
 
 
