@@ -7,11 +7,15 @@ reverse, which adstack takes of the kernel with its loop; the second that of the
 (`inner`).
 """
 
+from contextlib import nullcontext
+
+import numpy as np
+
 import adstack as qd
 
 from . import inner
 from .descent import argmin
-from .task import Cell, Task, gradient, number, zeros
+from .task import Task
 
 STEP = 0.1
 
@@ -35,47 +39,48 @@ def slope_by_tracing(w, x, y):
     return inner.reverse(potential(w), (x, y))
 
 
-def flight(slope):
-    """A kernel that flies until the particle is below the x axis, and gives the square of where it crossed it."""
+def flight(slope, parameter, miss):
+    """A kernel that flies until the particle is below the x axis; `miss` is the square of where it crossed it."""
 
     @qd.kernel
-    def fly(parameter: Cell, miss: Cell):
-        for _ in range(1):
-            w = parameter[None]
-            x, y, along, down = 0.0, 8.0, 0.75, 0.0
-            while y > 0.0:
-                by_x, by_y = slope(w, x, y)
-                x += STEP * along
-                y += STEP * down
-                if y > 0.0:
-                    along -= STEP * by_x
-                    down -= STEP * by_y
-            crossed = x - y / down * along
-            miss[None] = crossed * crossed
+    def fly():
+        w = parameter[None]
+        x, y, along, down = 0.0, 8.0, 0.75, 0.0
+        while y > 0.0:
+            by_x, by_y = slope(w, x, y)
+            x += STEP * along
+            y += STEP * down
+            if y > 0.0:
+                along -= STEP * by_x
+                down -= STEP * by_y
+        crossed = x - y / down * along
+        miss[None] = crossed * crossed
 
     return fly
 
 
-FLIGHTS = {"f": flight(slope_by_tangents), "r": flight(slope_by_tracing)}
+SLOPES = {"f": slope_by_tangents, "r": slope_by_tracing}
 
 
 def _task(given, outer, nested):
-    fly, both = FLIGHTS[nested], {"needs_grad": outer == "r", "needs_dual": outer == "f"}
-    parameter, miss = zeros(**both), zeros(**both)
-    reverse = gradient(miss, lambda: fly(parameter, miss))
+    both = {"needs_grad": outer == "r", "needs_dual": outer == "f"}
+    parameter, miss = qd.field(qd.f64, (), **both), qd.field(qd.f64, (), **both)
+    fly = flight(SLOPES[nested], parameter, miss)
     least = []
 
     def evaluate(w):
-        parameter.fill(w[0])
-        if outer == "r":
-            reverse()
-            return number(miss), parameter.grad.to_numpy().reshape(1)
-        with qd.ad.FwdMode(loss=miss, param=parameter, seed=[1.0]):
-            fly(parameter, miss)
-        return number(miss), miss.dual.to_numpy().reshape(1)
+        parameter[None] = w[0]
+        fly()
+        if outer == "f":
+            return miss[None], np.array([miss.dual[None]])
+        parameter.grad[None], miss.grad[None] = 0.0, 1.0
+        fly.grad()
+        return miss[None], np.array([parameter.grad[None]])
 
     def run():
-        least[:] = argmin(evaluate, [given["w"]])
+        forward = qd.ad.FwdMode(loss=miss, param=parameter, seed=[1.0]) if outer == "f" else nullcontext()
+        with forward:
+            least[:] = argmin(evaluate, [given["w"]])
 
     return Task(run, lambda: float(least[0]))
 

@@ -6,11 +6,15 @@ a function's name is the mode in which adstack takes it, forward or reverse; the
 which the kernel takes (`inner`).
 """
 
+from contextlib import nullcontext
+
+import numpy as np
+
 import adstack as qd
 
 from . import inner
 from .descent import SMALL, START, STEADY, argmin
-from .task import Line, Table, Task, array, zeros
+from .task import Task
 
 
 def height(x1, x2, y1, y2):
@@ -30,11 +34,12 @@ def slope_by_tracing(x1, x2, y1, y2):
     return inner.reverse(fall(x1, x2), (y1, y2))
 
 
-def climb(slope):
+def climb(slope, x, start, top, where):
     """A kernel that finds the largest value of f over y, from `start`, for each row of x, and where it is."""
 
     @qd.kernel
-    def descend(x: Table, start: Line, top: Line, where: Table):
+    def descend():
+        qd.loop_config(serialize=True)
         for row in top:
             x1, x2, y1, y2 = x[row, 0], x[row, 1], start[0], start[1]
             least = -height(x1, x2, y1, y2)
@@ -62,32 +67,32 @@ def climb(slope):
     return descend
 
 
-CLIMBS = {"f": climb(slope_by_tangents), "r": climb(slope_by_tracing)}
+SLOPES = {"f": slope_by_tangents, "r": slope_by_tracing}
 
 
 def _task(given, outer, nested):
-    rows, descend = (1 if outer == "r" else 2), CLIMBS[nested]
-    both = {"needs_grad": outer == "r", "needs_dual": outer == "f"}
-    x, start = zeros(rows, 2, **both), array(given["start"])
-    top, where = zeros(rows, **both), zeros(rows, 2)
-    ends = []
+    rows, both = (1 if outer == "r" else 2), {"needs_grad": outer == "r", "needs_dual": outer == "f"}
+    x, top = qd.field(qd.f64, (rows, 2), **both), qd.field(qd.f64, rows, **both)
+    start, where, ends = qd.field(qd.f64, 2), qd.field(qd.f64, (rows, 2)), []
+    start.from_numpy(np.array(given["start"]))
+    descend = climb(SLOPES[nested], x, start, top, where)
 
     def evaluate(point):
-        x.from_numpy(point.reshape(1, 2).repeat(rows, 0))
-        if outer == "r":
-            descend(x, start, top, where)
-            x.grad.fill(0.0)
-            top.grad.fill(1.0)
-            descend.grad(x, start, top, where)
-            return float(top[0]), x.grad.to_numpy().reshape(2)
-        with qd.ad.FwdMode(loss=top, param=x, seed=[1.0, 0.0, 0.0, 1.0]):
-            descend(x, start, top, where)
-        return float(top[0]), top.dual.to_numpy()
+        x.from_numpy(np.broadcast_to(point, (rows, 2)))
+        descend()
+        if outer == "f":
+            return top[0], np.array([top.dual[0], top.dual[1]])
+        x.grad.fill(0.0)
+        top.grad[0] = 1.0
+        descend.grad()
+        return top[0], np.array([x.grad[0, 0], x.grad[0, 1]])
 
     def run():
-        least = argmin(evaluate, given["start"])
-        evaluate(least)
-        ends[:] = [*least.tolist(), *where.to_numpy()[0].tolist()]
+        forward = qd.ad.FwdMode(loss=top, param=x, seed=[1.0, 0.0, 0.0, 1.0]) if outer == "f" else nullcontext()
+        with forward:
+            least = argmin(evaluate, given["start"])
+            evaluate(least)
+        ends[:] = [*least.tolist(), where[0, 0], where[0, 1]]
 
     return Task(run, lambda: list(ends))
 
