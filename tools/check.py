@@ -1,7 +1,8 @@
 """Checks of adstack's own sources: `python -m adstack.tools.check [lint] [format] [types] [imports]`, all by default.
 
 The folders are named by job and the import names by project, a mapping that type checkers and import linters
-can't read. So they are shown the sources through a tree of links (`build/tree`) in the shape of the installed package.
+can't read. So they are shown the sources through a tree of links (`build/tree`) in the shape of the installed package,
+which `pip install -e .` shows to the checkers of users' programs as well.
 """
 
 from __future__ import annotations
@@ -19,18 +20,20 @@ BESIDE_REFERENCE: Final = ("backends", "conformance", "tools")
 
 
 def link_sources(tree: Path = TREE) -> Path:
-    """Makes `tree`/adstack a folder of links to the sources, as they are now; returns `tree`."""
+    """Makes `tree`/adstack a folder of links to the sources, as they are now; returns `tree`.
+
+    The build backend makes an editable installation of it. OSError where links can't be made.
+    """
     package = tree / "adstack"
     package.mkdir(parents=True, exist_ok=True)
     sources = [path for path in (ROOT / "reference").iterdir() if path.name != "__pycache__"]
     wanted = {path.name: path for path in [*sources, *(ROOT / name for name in BESIDE_REFERENCE)]}
-    for link in package.iterdir():
-        if link.name not in wanted:
+    for link in filter(Path.is_symlink, package.iterdir()):  # others are Python's: it keeps bytecode there
+        if wanted.get(link.name) != link.readlink():  # a module that is gone, or a clone that was moved
             link.unlink()
     for name, path in wanted.items():
-        link = package / name
-        if not link.is_symlink():
-            link.symlink_to(path)
+        if not (package / name).is_symlink():
+            (package / name).symlink_to(path, target_is_directory=path.is_dir())
     return tree
 
 

@@ -35,7 +35,9 @@ def sources(package: str) -> str:
     """The sha256 of a package's Python files and of the IR that it is made with: their paths, lengths and contents."""
     spec = importlib.util.find_spec(package)
     digest = hashlib.sha256()
-    for folder in map(Path, (spec.submodule_search_locations if spec is not None else None) or ()):
+    if spec is not None and spec.origin is not None:
+        # An editable installation is a folder of links, into which a walk does not go.
+        folder = Path(spec.origin).resolve().parent
         for path in sorted(folder.rglob("*")):
             within = path.relative_to(folder)
             if path.suffix in (".py", ".ir") and _OTHER_FOLDERS.isdisjoint(within.parts):
