@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 import torch.distributed
-import torch.multiprocessing
+from torch.multiprocessing.spawn import spawn
 
 import adstack as qd
 import adstack.torch
@@ -98,7 +98,7 @@ def train(rank: int, arch: str, folder: str, iterations: int) -> None:
 def main(arch: str, iterations: int) -> tuple[list[float], list[float]]:
     """Trains in two processes; returns the loss of every iteration in the first one, and gravity and friction."""
     with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(train, (arch, folder, iterations), nprocs=PROCESSES)
+        spawn(train, (arch, folder, iterations), nprocs=PROCESSES)
         outcome = torch.load(Path(folder) / "outcome")
     losses, physics = outcome["losses"], outcome["physics"]
     assert losses[-1] < 0.5 * losses[0], losses
