@@ -34,8 +34,8 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
         row(
             "kernel",
             "loops with any bound, while, break and return under if are differentiated, without a size of stacks; "
-            "a list whose elements are stored to has one name, where elsewhere each assignment copies it",
-            "leave out what was written around them; write b = [*a] for a copy of a list",
+            "a list whose elements are stored to has one name, where elsewhere each assignment and call copies it",
+            "leave out what was written around them; write b = [*a] for a copy of a list, and f([*a])",
         ),
         row(
             "func",

@@ -99,7 +99,7 @@ def funcs_fill_lists(qd):
         first[1] += 1.0
         second = [0.0, 1.0]
         fill(second, a)
-        return first[0] + 10 * first[1] + 100 * second[0] + 0.25 * by_value(second)
+        return first[0] + 10 * first[1] + 100 * second[0] + 0.25 * by_value([*second])
 
     return Run(k, args=(3.0,), returns=3.0 + 70 + 300 + 25.25)
 
@@ -250,6 +250,50 @@ NAMES = ("of_a_name", "of_what_is_stored_to", "of_a_row", "in_another_list", "in
 def a_second_name_of_a_list_that_changes_is_refused(qd, where):
     phrase = "one list in two places" if where == "in_two_places" else "second name of a list"
     return Run(second_names(qd)[where], raises=Raises("CompilationError", phrase))
+
+
+def lists_of_a_caller(qd):
+    """Kernels whose func stores to a list that they have, too, or that is outside of them."""
+    outside = [1, 2]
+
+    @qd.func
+    def first(numbers):
+        numbers[0] = 100
+        return numbers[0]
+
+    @qd.func
+    def first_of_first(rows):
+        rows[0][0] = 100
+        return rows[0][0]
+
+    @qd.kernel
+    def of_a_name() -> qd.i32:
+        a = [1, 2]
+        return first(a) + a[0]
+
+    @qd.kernel
+    def of_a_row() -> qd.i32:
+        a = [[1, 2], [3, 4]]
+        return first(a[1]) + a[1][0]
+
+    @qd.kernel
+    def of_a_list_in_another() -> qd.i32:
+        a = [1, 2]
+        return first_of_first([a]) + a[0]
+
+    @qd.kernel
+    def of_a_constant() -> qd.i32:
+        return first(outside) + outside[0]
+
+    return {kernel.__name__: kernel for kernel in (of_a_name, of_a_row, of_a_list_in_another, of_a_constant)}
+
+
+CALLERS = ("of_a_name", "of_a_row", "of_a_list_in_another", "of_a_constant")
+
+
+@case(rules=["control.list", "control.func"], params={"where": list(CALLERS)})
+def a_func_that_stores_to_its_caller_s_list_says_which_it_means(qd, where):
+    return Run(lists_of_a_caller(qd)[where], raises=Raises("CompilationError", "list that its caller has a name for"))
 
 
 @case(rules=["control.list"])

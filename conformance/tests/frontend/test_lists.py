@@ -160,3 +160,52 @@ def test_a_list_changes_as_a_whole_where_control_always_comes() -> None:
     with pytest.raises(AdstackTypeError, match=r"'w' is a list and can't change") as caught:
         k(2)
     assert "store to its elements, as in w[0] = ..." in str(caught.value)
+
+
+def test_methods_of_dicts() -> None:
+    @qd.kernel
+    def k(a: qd.f32) -> qd.f32:
+        d = {"a": a, "b": 2.0}
+        d["a"] += 1.0
+        d.update(b=4.0, c=5.0)
+        d["c"] *= 2.0
+        d["q"] = d.setdefault("q", 1.0) + d.setdefault("a", 100.0)
+        wide, joined, same = {**d, "x": 0.5}, d | {"b": 0.25}, d.copy()
+        last, (key, popped) = d.pop("b"), d.popitem()
+        d["a"] = 1000.0
+        if qd.static(key != "q" or "b" in d or len(d) != 2):
+            d["a"] = 0.0
+        kept = wide["a"] + wide["x"] + joined["b"] + same["c"]
+        return kept + last + popped + d.get("a") + d.get("none", 10000.0) + sum(d.values())
+
+    kept, last, popped = 6 + 0.5 + 0.25 + 10, 4, 1 + 6
+    assert k(5.0) == kept + last + popped + 1000 + 10000 + 1010
+
+
+def test_lists_and_dicts_of_run_time_values_are_printed_as_python_does(capfd: pytest.CaptureFixture[str]) -> None:
+    struct = qd.types.struct(a=qd.f32)
+
+    @qd.kernel
+    def k(a: qd.f32):  # type: ignore[no-untyped-def]
+        d = {"a": a, 2: [a], "v": qd.Vector([1.0, a])}
+        d["a"] = 1.0
+        print(d)
+        print([[a], {"b": a}], {"s": struct(a)})
+        print(str(d), f"{[[a]]}", "{}".format({"a": a}))
+
+    k(2.0)
+    qd.sync()
+    first = "{'a': 1.0, 2: [2.0], 'v': [1.0, 2.0]}"
+    lines = [first, "[[2.0], {'b': 2.0}] {'s': {'a': 2.0}}", first + " [[2.0]] {'a': 2.0}"]
+    assert capfd.readouterr().out.splitlines() == lines
+
+
+def test_a_key_that_is_not_there_is_an_error_of_the_line() -> None:
+    @qd.kernel
+    def k() -> qd.f32:
+        d = {"a": 1.0}
+        d["b"] += 1.0
+        return d["a"]
+
+    with pytest.raises(qd.AdstackIndexError, match=r"KeyError while compiling: 'b'\n +d\[.b.\] \+= 1.0"):
+        k()

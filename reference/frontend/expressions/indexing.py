@@ -23,6 +23,7 @@ from ..emission.references import live as live_matrix
 from ..emission.shared import SharedArray
 from ..emission.sparse import Element, has_lists, list_at, sparse_reference
 from ..emission.structs import live_struct
+from .dicts import VariableDict
 from .dispatch import dereferenced, evaluate, expression, lookup
 from .foreign import guarded
 from .lists import VariableList
@@ -104,7 +105,7 @@ def _of_object(context: Context, base: KernelObject, index: KernelObject) -> Ker
             f"indices of {describe(base)} must be compile-time constants",
             do="keep data that is indexed at run time in a field, an ndarray or a vector: write qd.Vector([...])",
         )
-    if isinstance(base, VariableList) and not isinstance(index, slice):
+    if isinstance(base, VariableDict) or (isinstance(base, VariableList) and not isinstance(index, slice)):
         return plain(guarded(context, lambda: base.reference(index)))
     return plain(guarded(context, lambda: base[index]))
 

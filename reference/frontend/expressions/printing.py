@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 from typing import Final
@@ -58,8 +58,8 @@ def parts_of_value(value: object) -> list[KernelObject]:
         return _listed(value.to_list())
     if isinstance(value, Struct):
         return _named(value)
-    if isinstance(value, (list, tuple)) and any(isinstance(v, (Expr, Elements)) for v in value):
-        return _listed(list(value))
+    if isinstance(value, (list, tuple, dict)) and is_runtime(value):
+        return _entries(value) if isinstance(value, dict) else _listed(list(value))
     return [str(plain(value))]
 
 
@@ -72,10 +72,14 @@ def _listed(items: list[KernelObject]) -> list[KernelObject]:
 
 
 def _named(value: Struct) -> list[KernelObject]:
+    return _entries(members_of(value))
+
+
+def _entries(value: Mapping[KernelObject, KernelObject]) -> list[KernelObject]:
     parts: list[KernelObject] = ["{"]
-    for name, member in members_of(value).items():
+    for key, entry in value.items():
         parts += [", "] if len(parts) > 1 else []
-        parts += [f"'{name}': ", *parts_of_value(member)]
+        parts += [f"{key!r}: ", *parts_of_value(entry)]
     return [*parts, "}"]
 
 
@@ -160,7 +164,9 @@ def _with_format(context: Context, value: object, spec: str) -> KernelObject:
 
 
 def is_runtime(value: object) -> bool:
-    """Whether the text of a value is known only when the kernel runs."""
+    """Whether the text of a value, or of one of its parts, is known only when the kernel runs."""
+    if isinstance(value, (list, tuple, dict)):
+        return any(map(is_runtime, value.values() if isinstance(value, dict) else value))
     return isinstance(value, (Expr, Elements, Struct, Text))
 
 

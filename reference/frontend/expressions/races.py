@@ -10,6 +10,7 @@ from ...values.elements import Elements
 from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..syntax.stores import ATOMIC
+from .dicts import VariableDict
 from .lints import warn
 from .lists import VariableList
 
@@ -103,7 +104,7 @@ def _shared_vectors(context: Context, node: ast.For) -> Iterator[tuple[Statement
     own = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
     for name in sorted(context.scopes.locals()):
         binding = context.scopes.find(name)
-        if binding is None or not isinstance(binding.value, (Elements, Struct, VariableList)):
+        if binding is None or not isinstance(binding.value, (Elements, Struct, VariableList, VariableDict)):
             continue
         stores = [s for s in _always(node.body) if _vector(_target(s)) == name]
         reads = {ast.unparse(part) for part in _within(node.body) if _reads_vector(part, name)}

@@ -61,12 +61,14 @@ def _roots(target: ast.expr) -> Iterator[str]:
 
 
 def _loaded(iterable: ast.expr) -> Iterator[str]:
-    """The names that the arguments of `static(...)`, `enumerate(...)` and `zip(...)` around a loop's lists are."""
+    """The names of a loop's lists and dicts, within `static(...)`, `enumerate(...)`, `zip(...)`, `.items()`."""
     if isinstance(iterable, ast.Name):
         yield iterable.id
     elif isinstance(iterable, ast.Call) and _name(iterable.func) in ("static", "enumerate", "zip"):
         for argument in iterable.args:
             yield from _loaded(argument)
+    elif isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Attribute) and not iterable.args:
+        yield from _loaded(iterable.func.value)
     elif isinstance(iterable, ast.Subscript):
         yield from _loaded(iterable.value)
 

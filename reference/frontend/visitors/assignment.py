@@ -18,6 +18,7 @@ from ..emission.references import CellRef, ScalarRef, cell_matrix, is_live, refe
 from ..emission.shared import SharedArray
 from ..emission.structs import is_live_struct, is_local_struct, local_struct, store_struct
 from ..emission.type_promotion import alone, common, typed
+from ..expressions.dicts import VariableDict
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup, statement
 from ..expressions.indexing import indexable
 from ..expressions.lints import check_fractions, check_hidden
@@ -27,7 +28,7 @@ from ..syntax.scope import Binding
 from ..syntax.stores import ATOMIC
 from ..variables import cells
 from .annotations import converted
-from .lists import named_list, refuse_dict
+from .lists import add_entry, named_collection
 
 __all__ = ["assign", "declare", "local", "store"]
 
@@ -75,8 +76,8 @@ def local(context: Context, name: str, value: object, dtype: DType | None = None
         return cell_matrix(cell, value.shape)
     if isinstance(value, Struct):
         return local_struct(value, lambda member, v: local(context, f"{name}.{member}", v))
-    if isinstance(value, (list, tuple)):
-        return named_list(context, name, value, partial(local, context))
+    if isinstance(value, (list, tuple, dict)):
+        return named_collection(context, name, value, partial(local, context))
     if isinstance(value, SharedArray):
         value.call(name)
     return value
@@ -96,7 +97,7 @@ def is_reference(value: object) -> bool:
 
 def is_variable(value: object) -> bool:
     """Whether `value` can be stored to, as a whole or element by element."""
-    return is_reference(value) or isinstance(value, VariableList)
+    return is_reference(value) or isinstance(value, (VariableList, VariableDict))
 
 
 # ---- storing
@@ -166,12 +167,11 @@ def _check_mutable(context: Context, name: str, binding: Binding) -> None:
 def _rebind(context: Context, name: str, binding: Binding, value: object, keep: bool) -> None:
     """Give a name that stands for a compile-time object a new meaning."""
     if binding.region is not context.builder.region:
-        is_list = isinstance(binding.value, VariableList)
-        context.fail(
-            AdstackTypeError,
-            f"'{name}' is a {'list' if is_list else 'compile-time object'} and can't change under runtime control flow",
-            do=f"store to its elements, as in {name}[0] = ..." if is_list else "use another name, or select(...)",
-        )
+        was, kind, do = binding.value, "a compile-time object", "use another name, or select(...)"
+        if isinstance(was, (VariableList, VariableDict)):
+            first = next(iter(was), "") if isinstance(was, VariableDict) else 0
+            kind, do = describe(was), f"store to its elements, as in {name}[{first!r}] = ..."
+        context.fail(AdstackTypeError, f"'{name}' is {kind} and can't change under runtime control flow", do=do)
     bound = value if keep else local(context, name, value)
     binding.value, binding.kind = bound, "local" if is_variable(bound) else "static"
 
@@ -192,7 +192,8 @@ def assign(
 
 
 def _assign_place(context: Context, target: ast.expr, value: object, statement: ast.Assign | None) -> None:
-    refuse_dict(context, target)
+    if add_entry(context, target, value):
+        return
     reference = lookup(context, target)
     if not is_reference(reference):
         _refuse_target(context, target, reference)
@@ -294,7 +295,6 @@ def _walrus(context: Context, node: ast.NamedExpr) -> KernelObject:
 
 @statement(ast.AugAssign)
 def _augmented(context: Context, node: ast.AugAssign) -> None:
-    refuse_dict(context, node.target)
     target = lookup(context, node.target)
     if isinstance(node.target, ast.Name) and (binding := context.scopes.find(node.target.id)) is not None:
         _check_mutable(context, node.target.id, binding)
@@ -320,7 +320,7 @@ def _augment_object(context: Context, node: ast.AugAssign, target: object) -> No
     """`name += value` where the name stands for a compile-time object."""
     if not isinstance(node.target, ast.Name) or context.scopes.find(node.target.id) is None:
         _refuse_target(context, node.target, target)
-    keep = not isinstance(target, VariableList)
+    keep = not isinstance(target, (VariableList, VariableDict))
     assign(context, node.target, binary(context, node.op, target, evaluate(context, node.value)), keep)
 
 

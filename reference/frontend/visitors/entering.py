@@ -17,7 +17,7 @@ from ..emission.literals import is_number
 from ..expressions.dispatch import dereferenced
 from .annotations import check_reference, converted, is_template
 from .assignment import declare, is_variable, local
-from .lists import copied_list
+from .lists import copied_collection
 
 __all__ = ["DEEPEST_RECURSION", "Entered", "bound_arguments", "by_value", "enter", "entered", "returned_as"]
 
@@ -58,8 +58,10 @@ def entered(
     for k, (name, value) in enumerate(bound.arguments.items()):
         annotation = annotations.get(name)
         check_reference(context, value, annotation)
-        if is_template(annotation) or isinstance(value, (tuple, dict)) or (owned and k == 0):
+        if is_template(annotation) or isinstance(value, tuple) or (owned and k == 0):
             values[name] = (value, True)
+        elif isinstance(value, dict):
+            values[name] = (value, False)
         else:
             values[name] = (by_value(context, func, name, value, annotation), False)
     return values
@@ -80,8 +82,8 @@ def by_value(context: Context, func: Func, name: str, value: KernelObject, annot
 
 def enter(context: Context, name: str, value: object, by_reference: bool) -> None:
     """Give a parameter its name."""
-    if isinstance(value, list) and not by_reference and name in context.frame.source.stored_within:
-        value = copied_list(context, name, value, partial(local, context))
+    if isinstance(value, (list, dict)) and not by_reference and name in context.frame.source.stored_within:
+        value = copied_collection(context, name, value, partial(local, context))
     if by_reference or not (isinstance(value, (Expr, Elements)) or is_number(value) or isinstance(value, Struct)):
         kind = "local" if is_variable(value) else "static"
         context.scopes.bind(name, value, kind, context.builder.loc, context.builder.region)

@@ -14,6 +14,7 @@ from ..emission.context import Context, Loop
 from ..emission.expr import Expr
 from ..emission.literals import describe, plain
 from ..emission.references import CellRef, ScalarRef
+from ..expressions.dicts import VariableDict
 from ..expressions.dispatch import dereferenced, evaluate, lookup, statement
 from ..expressions.foreign import guarded
 from ..expressions.lints import check_values, warn_at
@@ -112,7 +113,7 @@ def _bind_one(context: Context, target: ast.expr, value: object, changed: Mappin
             do="rename one of them",
         )
     value = dereferenced(value) if isinstance(value, ScalarRef) else value
-    in_parts_of_another = is_reference(value) or isinstance(value, VariableList)
+    in_parts_of_another = is_reference(value) or isinstance(value, (VariableList, VariableDict))
     if target.id in changed and (changed[target.id] or not in_parts_of_another):
         declare(context, target.id, dereferenced(value))
         return

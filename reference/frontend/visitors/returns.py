@@ -23,6 +23,7 @@ from ..emission.expr import Expr
 from ..emission.literals import describe, is_number
 from ..emission.structs import live_struct
 from ..emission.type_promotion import common, typed
+from ..expressions.dicts import VariableDict
 from ..expressions.dispatch import dereferenced, evaluate, statement
 from ..expressions.indexing import indexable
 from ..expressions.lists import VariableList
@@ -56,6 +57,9 @@ def _settled(context: Context, value: KernelObject) -> KernelObject:
     """A returned value as it is now: variables of the function in lists and tuples end with it."""
     if isinstance(value, VariableList):
         return [_settled(context, item) for item in value] if value.owner is context.frame else value
+    if isinstance(value, VariableDict):
+        is_own = value.owner is context.frame
+        return {key: _settled(context, entry) for key, entry in value.items()} if is_own else value
     if type(value) is tuple:
         return tuple(_settled(context, item) for item in value)
     return dereferenced(value)
