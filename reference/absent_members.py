@@ -101,7 +101,7 @@ MEMBERS: Final[dict[str, tuple[Row, ...]]] = {
         row("from_paddle to_paddle", "paddle is not known", "go through x.to_numpy() and x.from_numpy(), or DLPack"),
     ),
     "a struct field": (
-        row("snode layout", "how fields lie in memory is adstack's own business", "ask x.shape and x.offset"),
+        row("layout", "how fields lie in memory is adstack's own business", "ask x.shape and x.offset"),
         row("dtype to_dlpack", "its members have types of their own", "ask a member: x.mass.dtype"),
         row("struct_methods", INTERNAL, "call the method of an element: x[i].method()"),
         row("from_paddle to_paddle", "paddle is not known", "go through x.to_numpy() and x.from_numpy(), or DLPack"),

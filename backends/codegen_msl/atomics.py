@@ -103,8 +103,7 @@ def _wide(kind: str, place: Place, where: str, values: list[str], wanted: str) -
             # depths are never negative
             return f"atomic_max_explicit((device atomic_ulong*){where}, ulong({values[0]}), memory_order_relaxed);"
     raise unsupported(
-        f"an atomic {kind} of {place.dtype} in {place.kind} {place.label or place.name}: the Metal Shading Language "
-        "exchanges 32 bits at most"
+        f"an atomic {kind} of {place.dtype} in {place.called}: the Metal Shading Language exchanges 32 bits at most"
     )
 
 

@@ -20,8 +20,7 @@ def emit_module(program: Program, *, debug: bool) -> Emitted:
     for place in program.places.values():
         if place.dtype not in DTYPES:
             raise BackendUnavailableError(
-                f"{place.kind} {place.label or place.name} holds {place.dtype}, a type that the Metal Shading Language "
-                "does not have",
+                f"{place.called} holds {place.dtype}, a type that the Metal Shading Language does not have",
                 do=f"use one of {', '.join(t.name for t in DTYPES)}, or another arch",
             )
     return emit_program(program, debug=debug)

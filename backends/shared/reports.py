@@ -121,7 +121,7 @@ def failure(sites: Sequence[Site], record: Sequence[int], extents: dict[str, tup
         assert site.place is not None
         index, limits_read = values[: site.place.rank], values[site.place.rank :]
         limits: Sequence[object] = limits_read or _extents(site.place, extents)
-        return _bounds(_label(site.place), index, limits, loc, where)
+        return _bounds(site.place.called, index, limits, loc, where)
     if site.kind == "local":
         length, _, name = site.message.partition(" ")
         return _bounds(local_array(name), values, (int(length),), loc, where)
@@ -152,10 +152,6 @@ def overflow_error(sites: Sequence[Site], record: Sequence[int]) -> AdstackOverf
         note=f"it keeps {site.message}" if site.message else "",
         do=f"give it room for {wanted}: raise ad_stack_size, or leave the depth to be computed",
     )
-
-
-def _label(place: Place) -> str:
-    return f"{place.kind} {place.label or place.name}"
 
 
 def _extents(place: Place, extents: dict[str, tuple[int, ...]]) -> Sequence[int]:

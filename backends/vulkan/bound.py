@@ -99,7 +99,7 @@ def _label(program: Program, buffer: str) -> str:
     """What a buffer is, for people."""
     for place in program.places.values():
         if buffer == buffer_of(place.name):
-            return f"{place.kind} {place.label or place.name}"
+            return place.called
     return f"the {buffer} of the launch"
 
 

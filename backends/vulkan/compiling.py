@@ -86,8 +86,7 @@ class Compiler:
         for place in program.places.values():
             if place.dtype not in self._capabilities.dtypes:
                 raise BackendUnavailableError(
-                    f"{place.kind} {place.label or place.name} holds {place.dtype}, which "
-                    f"{self._capabilities.device} does not keep in memory",
+                    f"{place.called} holds {place.dtype}, which {self._capabilities.device} does not keep in memory",
                     do=f"use one of {', '.join(t.name for t in self._capabilities.dtypes)}, or another device",
                 )
 

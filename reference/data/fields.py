@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from ..absent import missing, with_absent
+from ..absent import with_absent
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..ir.structure import Place
 from ..ir.types import DType
@@ -22,7 +22,7 @@ from .field_options import Layout, check_layout, check_order, element_dtype, off
 from .hostarrays import HostArray
 from .hostvalues import columns, extents
 from .levels import Cells, Node
-from .placement import Of, Placement, Spot, placed
+from .placement import LEVELS, Of, Placement, Spot, placed
 
 __all__ = ["Field", "Layout", "MatrixField", "ScalarField", "make_field"]
 
@@ -149,27 +149,20 @@ class Field(Uncopied, HostArray):
     def parent(self, n: int = 1) -> Node:
         """The level where it was placed, or for `n` > 1 the one `n - 1` levels above.
 
-        AdstackRuntimeError if there is none.
+        That of a field with a shape of its own is a dense one below the root. AdstackRuntimeError if there is none.
         """
-        node = self._usable().node
-        for _ in range(n - 1):
-            node = None if node is None else node.parent()
+        node = self.snode.parent(n)
         if node is None:
-            raise AdstackRuntimeError(
-                f"{self.label} has no level {n} above it", do="place it under qd.root, and ask for one of its levels"
-            )
+            raise AdstackRuntimeError(f"{self.label} has no level {n} above it", do="ask for one of its levels")
         return node
 
     @property
     def snode(self) -> Node:
-        """The field as a level of its layout: its parent is the level where it was placed.
-
-        AdstackAttributeError for a field with a shape of its own.
-        """
-        leaf = self._usable().leaf
-        if leaf is None:
-            raise missing("a field with a shape of its own", "snode", (), "place it under qd.root")
-        return leaf
+        """The field as a level of its layout: its parent is the level where it was placed."""
+        placement = self._usable()
+        if placement.leaf is None:
+            placement.leaf = LEVELS[0](self)
+        return placement.leaf
 
     def append(self, value: object) -> Any:
         """In a kernel, where the field is one list: add an element `value`; its position. On the host an error."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ..runtime.threads.guards import invalidate, rewired
 from .levels import Node
 
-__all__ = ["PLACED", "Of", "Placement", "Spot", "placed"]
+__all__ = ["LEVELS", "PLACED", "Of", "Placement", "Spot", "placed"]
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Placement:
         ready: False until the builder that made it is finalized.
         own: whether the field was made with its shape, instead of being placed somewhere.
         node: the level where it was placed; None if it was made with its shape.
-        leaf: the field itself as a level below that one.
+        leaf: the field itself as a level below that one, once it was asked for.
     """
 
     shape: tuple[int, ...]
@@ -49,6 +50,8 @@ class Of:
     spot: Spot
 
 
+LEVELS: Final[list[Callable[[Any], Node]]] = []
+"""What makes the level of a field with a shape of its own, as `Placement.leaf`: `snode.py`, which builds on fields."""
 PLACED: Final = [0]
 """Grows whenever some field gets its memory, or loses it."""
 

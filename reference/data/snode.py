@@ -48,7 +48,7 @@ class SNode(Node):
     COPY_DO = "make another one, and place other fields there"
 
     def __init__(self, tree: _Tree, extent: dict[int, int], above: SNode | None = None) -> None:
-        self._tree = tree
+        self.tree = tree
         self.extents = extent
         self.above = above
         self._level: Level | None = None
@@ -163,8 +163,8 @@ class SNode(Node):
         for axis, size in zip(axes, sizes, strict=True):
             extent[axis] = extent.get(axis, 1) * size
         countable(f"a {kind} level", tuple(extent.values()))
-        self._tree.check_open()
-        child = SNode(self._tree, extent, self)
+        self.tree.check_open()
+        child = SNode(self.tree, extent, self)
         self._children.append(child)
         return child
 
@@ -172,8 +172,8 @@ class SNode(Node):
         """Make this level sparse: words of this shape say which cells are "active", or the "length" of lists."""
         words, before = Words(what), Words(f"{what}_before")
         for field in (words, before):
-            field.put(self._tree.register(Placement(shape, (0,) * len(shape))))
-            self._tree.words.append(field)
+            field.put(self.tree.register(Placement(shape, (0,) * len(shape))))
+            self.tree.words.append(field)
         self._level = Level(tuple(sorted(self.extents)), self.shape, words, before, along)
 
     # ---- fields
@@ -181,12 +181,12 @@ class SNode(Node):
     @takes("place")
     def place(self, *things: object, offset: object = None) -> SNode:
         """Give `things`, fields of any kind, gradients included, this level's shape, and `offset` as least indices."""
-        self._tree.check_open()
+        self.tree.check_open()
         for thing in things:
             for field in _fields_of(thing):
                 placement = Placement(self.shape, offsets(offset, len(self.shape)), node=self)
                 placement.leaf = Leaf(self, field)
-                field.put(self._tree.register(placement))
+                field.put(self.tree.register(placement))
                 self._fields.append(field)
                 self._name_words(field.name)
             self._things.append(thing)
@@ -252,7 +252,7 @@ class Leaf(SNode):
     above: SNode
 
     def __init__(self, above: SNode, field: Field) -> None:
-        super().__init__(above._tree, above.extents, above)
+        super().__init__(above.tree, above.extents, above)
         self._fields.append(field)
 
     def child_level(self, kind: str, axes: object, dimensions: object) -> SNode:
@@ -368,15 +368,20 @@ class Root(SNode):
     def below(self) -> Iterator[Field]:
         """All fields: those placed under the root, and those that were made with a shape of their own."""
         self._enter()
-        yield from super().below()
-        yield from filter(_has_own_shape, state.current().residents())
+        yield from dict.fromkeys([*super().below(), *filter(_has_own_shape, state.current().residents())])
+
+    def adopt(self, level: SNode) -> None:
+        """Have a level among those below it, once."""
+        self._enter()
+        if level not in self._children:
+            self._children.append(level)
 
     def _enter(self) -> None:
         """Forget what belongs to an earlier runtime."""
         epoch = state.current().epoch
         if epoch != self._epoch:
             self._epoch, self._children, self._fields, self._things = epoch, [], [], []
-            self._tree.words.clear()
+            self.tree.words.clear()
 
 
 def _has_own_shape(resident: object) -> TypeGuard[Field]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..errors import AdstackArgumentError, AdstackOutOfBoundsError, AdstackSyntaxError
-from . import activation
+from . import activation, own_levels  # noqa: F401 - fields with a shape of their own have levels from here on
 from .fields import Field
 from .hostvalues import extents
 from .levels import Level

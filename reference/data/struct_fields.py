@@ -206,6 +206,7 @@ _OF_PLACED: Final[dict[str, Callable[[StructField], Member]]] = {
     "deactivate": _method_of_lists(Field.deactivate),
     "length": _method_of_lists(Field.length),
     "parent": lambda field: field.member_fields[0].parent,
+    "snode": lambda field: field.member_fields[0].snode,
 }
 """What fields have that are placed at a level, for a field of structs without a member of that name."""
 

@@ -10,7 +10,6 @@ import numpy as np
 from ..errors import AdstackArgumentError, InternalError
 from ..ir.structure import Place
 from .lanes import Array, Memory
-from .messages import label
 
 
 def bind(places: Mapping[str, Place], buffers: Mapping[str, Array]) -> dict[str, Memory]:
@@ -30,7 +29,7 @@ def own(place: Place) -> Memory:
     """Zeroed memory for a place that lives in one launch."""
     extents = tuple(extent for extent in place.shape if extent is not None)
     if len(extents) != place.rank:
-        raise InternalError(f"the {label(place)} has no fixed shape: {place.shape}")
+        raise InternalError(f"the {place.called} has no fixed shape: {place.shape}")
     return Memory(place, np.zeros(math.prod(extents), place.dtype.numpy), extents)
 
 
@@ -38,14 +37,14 @@ def of_caller(place: Place, buffers: Mapping[str, Array]) -> Memory:
     """The caller's buffer of a place, as flat memory: a view if its elements are in row-major order, else a copy."""
     buffer = buffers.get(place.name)
     if buffer is None:
-        raise AdstackArgumentError(f"no buffer was given for {label(place)}", do="pass one for every place")
+        raise AdstackArgumentError(f"no buffer was given for {place.called}", do="pass one for every place")
     if buffer.dtype != place.dtype.numpy:
-        raise AdstackArgumentError(f"{label(place)} holds {place.dtype}, got a buffer of {buffer.dtype}")
+        raise AdstackArgumentError(f"{place.called} holds {place.dtype}, got a buffer of {buffer.dtype}")
     fits = len(buffer.shape) == place.rank and all(
         want in (None, got) for want, got in zip(place.shape, buffer.shape, strict=True)
     )
     if not fits:
-        raise AdstackArgumentError(f"{label(place)} has the shape {place.shape}, got a buffer of shape {buffer.shape}")
+        raise AdstackArgumentError(f"{place.called} has the shape {place.shape}, got a buffer of shape {buffer.shape}")
     return Memory(place, np.ascontiguousarray(buffer).reshape(-1), buffer.shape)
 
 

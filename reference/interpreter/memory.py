@@ -14,7 +14,6 @@ from .atomics import combine
 from .failures import out_of_bounds
 from .frame import Frame
 from .lanes import Array, Memory
-from .messages import label
 from .ordered import is_ordered
 from .prepare import Scope, Step, rule
 from .races import Access
@@ -25,7 +24,7 @@ def address(memory: Memory, indices: list[Array], frame: Frame, loc: Loc) -> Arr
     flat = np.zeros(1, np.intp)
     for index, extent in zip(indices, memory.extents, strict=True):
         if not inside(index, extent):
-            raise out_of_bounds(label(memory.place), indices, memory.extents, frame, loc)
+            raise out_of_bounds(memory.place.called, indices, memory.extents, frame, loc)
         flat = flat * extent + index.astype(np.intp)
     return flat
 
@@ -55,7 +54,7 @@ def kept(memory: Memory, indices: list[Array], frame: Frame, loc: Loc, guarded: 
     ok = within([indices[k] for k in guarded], tuple(memory.extents[k] for k in guarded), frame)
     if ok is None:
         return None
-    frame.launch.failed(out_of_bounds(label(memory.place), indices, memory.extents, frame, loc))
+    frame.launch.failed(out_of_bounds(memory.place.called, indices, memory.extents, frame, loc))
     return np.flatnonzero(ok)
 
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ir.location import Loc
-from ..ir.structure import Place
 
 
 def located(loc: Loc) -> Loc | None:
     """A location worth showing."""
     return loc if loc.line else None
-
-
-def label(place: Place) -> str:
-    """`field x`, as the user calls it."""
-    return f"{place.kind} {place.label or place.name}"
 
 
 def listed(numbers: Iterable[object]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import AdstackRaceError
 from ..ir.location import Loc
 from .lanes import Array, Box, Memory
-from .messages import label, listed, located
+from .messages import listed, located
 from .overlap import Slots, Span, numbered
 
 __all__ = ["Access", "RaceDetector", "Touch", "race", "slots_of"]
@@ -106,7 +106,7 @@ class RaceDetector:
                 lane, rival, line = clash
                 index = tuple(map(int, np.unravel_index(int(at[lane]), memory.extents))) if memory.extents else ()
                 here = access, self.box.point(int(who[lane])), loc
-                raise race(label(memory.place), index, here, (other, self.box.point(rival), self.locs[line]))
+                raise race(memory.place.called, index, here, (other, self.box.point(rival), self.locs[line]))
 
     def _number(self, loc: Loc) -> int:
         if loc not in self.numbers:

@@ -244,7 +244,8 @@ class Place:
         role: "primal", "grad", "dual", or "grad.dual" for the tangents of a gradient.
         of: for a grad or a dual, the name of its primal.
         label: what the user calls it, for messages.
-        relaxed: whether iterations may read elements that others update, which debug mode then calls no race.
+        relaxed: whether it says what is active of a sparse level: iterations may read elements that others update,
+            which debug mode then calls no race.
     """
 
     name: str
@@ -263,6 +264,14 @@ class Place:
     def rank(self) -> int:
         """How many axes it has, and so how many indices an access takes."""
         return len(self.shape)
+
+    @property
+    def called(self) -> str:
+        """What messages call it: its kind and what the user calls it, or the level that it belongs to."""
+        if self.relaxed:
+            owner = self.label.rpartition(".")[0]
+            return f"the sparse level of {self.kind} {owner}" if owner else "a sparse level"
+        return f"{self.kind} {self.label or self.name}"
 
 
 @dataclass

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..errors import AdstackMemoryError, AdstackRaceError, InternalError
 from ..interpreter.lanes import Box
-from ..interpreter.messages import label
 from ..interpreter.overlap import Slots, Span, numbered
 from ..interpreter.races import Access, Touch, race
 from ..ir.opdef import OpDef
@@ -188,7 +187,7 @@ class _Conflict:
         place: Place = site.op.attrs["place"]
         shape, element = _shape(place, self._shapes), (self._row - base) // step
         index = tuple(map(int, np.unravel_index(element, shape))) if shape else ()
-        return race(label(place), index, self._touch(*one), self._touch(*other))
+        return race(place.called, index, self._touch(*one), self._touch(*other))
 
     def _pair(self) -> tuple[tuple[OpDef, int], tuple[OpDef, int]]:
         """Two marks that conflict: (row of the access, mark)."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 import adstack as qd
@@ -173,3 +176,43 @@ def test_a_field_s_own_level_stands_for_the_one_where_it_was_placed() -> None:
     assert x[3] == 0.0
     x.snode.place(y)
     assert y.parent() is bits
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu"])
+def test_a_field_with_a_shape_of_its_own_stands_in_a_dense_level(arch: str) -> None:
+    qd.init(arch=arch)
+    x, y, z = qd.field(qd.f32, (2, 3), needs_grad=True), qd.field(qd.f32), qd.field(qd.f32)
+    level = x.parent()
+    assert x.snode.parent() is level
+    assert x.snode.parent(2) is x.parent(2) is qd.root
+    assert (level.shape, level.fields, x.snode.shape) == ((2, 3), (x,), (2, 3))
+    assert qd.Vector.field(2, qd.f32, 4).snode.shape == qd.Struct.field({"a": qd.f32}, shape=4).snode.shape == (4,)
+    level.place(y)
+    level.pointer(qd.k, 4).place(z)
+    qd.root.lazy_grad()
+    assert (y.shape, y.parent(), z.grad.shape) == ((2, 3), level, (2, 3, 4))
+    assert list(qd.root.below()).count(x) == 1
+    count = qd.field(qd.i32, 3)
+
+    @qd.kernel
+    def k() -> None:
+        for _ in qd.grouped(level):
+            count[0] += 1
+        for _ in qd.grouped(x.snode):
+            count[1] += 1
+        count[2] = qd.is_active(level, [1, 2])
+
+    k()
+    assert count.to_numpy().tolist() == [6, 6, 1]
+    with pytest.raises(qd.AdstackRuntimeError, match="a field has no level 3 above it"):
+        x.parent(3)
+
+
+def test_the_level_of_a_field_does_not_keep_it() -> None:
+    x = qd.field(qd.f32, 4)
+    assert x.snode.parent() is x.parent()
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None
+    assert list(qd.root.below()) == []

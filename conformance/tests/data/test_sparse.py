@@ -302,3 +302,21 @@ def test_a_builder_destroys_its_levels_with_their_fields() -> None:
     tree.destroy()
     with pytest.raises(qd.AdstackRuntimeError, match="its data is gone"):
         qd.is_active(level, 1)
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu"])
+@pytest.mark.parametrize("name", ["x", ""])
+@pytest.mark.parametrize("use", ["is_active", "activate", "deactivate"])
+def test_a_cell_outside_of_a_level_is_an_error_of_the_level(arch: str, name: str, use: str) -> None:
+    qd.init(arch=arch, debug=True)
+    blocks = qd.root.pointer(qd.i, 8)
+    blocks.dense(qd.i, 4).place(qd.field(qd.f32, name=name))
+    function = getattr(qd, use)
+
+    @qd.kernel
+    def k(i: qd.i32) -> None:
+        function(blocks, [i])
+
+    level = "the sparse level of field x" if name else "a sparse level"
+    with pytest.raises(qd.AdstackOutOfBoundsError, match=rf"Accessing {level} at \(9\), outside its extents \(8\)"):
+        k(9)

@@ -140,8 +140,8 @@ def _behind(order: Order, read: Value, written: Value, loops: tuple[list[Op], li
 
 
 def _called(op: Op) -> str:
-    place = op.attrs["place"]
-    return f"{place.kind} {place.label or place.name}"
+    called: str = op.attrs["place"].called
+    return called
 
 
 def _overwritten(load: Op, write: Op) -> AdstackDataAccessError:

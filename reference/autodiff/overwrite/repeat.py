@@ -79,7 +79,7 @@ def _changes(op: Op, repeats: Callable[[Op], bool]) -> bool:
 
 def _refused(op: Op, how: str) -> AdstackDataAccessError:
     place = op.attrs.get("place")
-    what = "a local array" if place is None else f"{place.kind} {place.label or place.name}"
+    what = "a local array" if place is None else place.called
     return AdstackDataAccessError(
         f"Breaks the global data access rule: {what} {how}, and the derivative needs what was there on the way",
         loc=op.loc if op.loc.line else None,

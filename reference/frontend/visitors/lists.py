@@ -155,8 +155,10 @@ def _collections(value: KernelObject) -> Iterator[KernelObject]:
         if not isinstance(one, tuple):
             yield one
         # As the built-in types have them: the variables themselves, of which nothing is read.
-        base = next(kind for kind in (dict, list, tuple) if isinstance(one, kind))
-        ahead.extend(dict.values(one) if base is dict else base.__iter__(one))
+        if isinstance(one, dict):
+            ahead.extend(dict.values(one))
+        else:
+            ahead.extend(list.__iter__(one) if isinstance(one, list) else tuple.__iter__(one))
 
 
 def _holds(value: KernelObject, wanted: object) -> bool:
