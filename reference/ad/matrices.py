@@ -15,6 +15,7 @@ from ..gradients.forward.dual import FwdMode, check_moving
 from ..gradients.forward.lane_memory import LaneMemory
 from ..gradients.tapes.tape import Tape
 from ..ir.types import Array
+from ..values.calling import takes
 
 __all__ = ["hessian", "hvp", "jacobian"]
 
@@ -28,6 +29,7 @@ Data: TypeAlias = Any
 """A field or an ndarray of numbers with a gradient, as `qd.field` and `qd.ndarray` make them."""
 
 
+@takes("ad.hvp")
 def hvp(function: Callable[[], object], loss: Data, param: Data, direction: Any) -> Array:
     """The product of the Hessian of `loss` by `param` with a vector.
 
@@ -50,6 +52,7 @@ def hvp(function: Callable[[], object], loss: Data, param: Data, direction: Any)
         return _hvp(function, loss, param, direction)
 
 
+@takes("ad.hessian")
 def hessian(function: Callable[[], object], loss: Data, param: Data) -> Array:
     """The Hessian of `loss` by `param`, up to 8 columns for each call of the function.
 
@@ -76,6 +79,7 @@ def hessian(function: Callable[[], object], loss: Data, param: Data) -> Array:
     return np.stack(columns, axis=-1).reshape(shape + shape)
 
 
+@takes("ad.jacobian")
 def jacobian(function: Callable[[], object], output: Data, param: Data) -> Array:
     """The Jacobian of `output` by `param`, in forward mode: up to 8 columns for each call of the function.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import AdstackArgumentError
+from ..values.calling import takes
 
 __all__ = ["Axes", "axes", "i", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "j", "jk", "jkl", "jl", "k", "kl", "l"]
 
@@ -15,6 +16,7 @@ class Axes(tuple[int, ...]):
     __slots__ = ()
 
 
+@takes("axes")
 def axes(*numbers: int) -> Axes:
     """Index axes by their `numbers`: `axes(0, 1)` is `ij`. AdstackArgumentError if one is negative or comes twice."""
     if not all(isinstance(n, int) and n >= 0 for n in numbers) or len(set(numbers)) != len(numbers):

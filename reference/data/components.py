@@ -12,12 +12,14 @@ from ..errors import AdstackArgumentError, AdstackIndexError, AdstackRuntimeType
 from ..ir.types import DType
 from ..runtime.memory.buffers import Array
 from ..runtime.memory.copying import Uncopied
+from ..values.calling import methods_take
 from .hostarrays import HostArray
 from .levels import Node
 
 __all__ = ["ComponentField"]
 
 
+@methods_take
 class ComponentField(Uncopied):
     """`v.get_scalar_field(k)`: its elements are the numbers `v[i][k]`, which kernels and the host read and write there.
 

@@ -302,6 +302,7 @@ class MatrixField(Field):
         """The elements as a torch tensor, with `keep_dims` as for `to_numpy`; see there, and `Field.to_torch`."""
         return columns(super().to_torch(device, copy), self.element_shape, keep_dims)
 
+    @takes("get_scalar_field")
     def get_scalar_field(self, *indices: int) -> ComponentField:
         """One number of every element, as a field; AdstackIndexError if they have no number at these indices."""
         return ComponentField(self, indices)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..values.calling import takes
+from ..values.calling import methods_take
 from .fields import Field
 from .placement import LEVELS
 from .snode import Leaf, SNode, root
@@ -10,6 +10,7 @@ from .snode import Leaf, SNode, root
 __all__ = ["OwnLevel"]
 
 
+@methods_take
 class OwnLevel(SNode):
     """The dense level below the root in which a field stands; it ends with the field if nothing else is there."""
 
@@ -23,7 +24,6 @@ class OwnLevel(SNode):
         root.adopt(self)
         return super().child_level(kind, axes, dimensions)
 
-    @takes("place")
     def place(self, *things: object, offset: object = None) -> SNode:
         """See `SNode.place`."""
         root.adopt(self)

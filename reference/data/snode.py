@@ -12,7 +12,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTy
 from ..ir.structure import Place
 from ..ir.types import i32
 from ..runtime import state
-from ..values.calling import takes
+from ..values.calling import methods_take, takes
 from ..values.protocol import own
 from . import activation
 from .axes import Axes
@@ -38,6 +38,7 @@ class Words(ScalarField):
         return replace(super().place, relaxed=True)
 
 
+@methods_take
 class SNode(Node):
     """A level of a layout: axes with extents inside a parent. It gives shapes, and says what is active.
 
@@ -243,6 +244,7 @@ class SNode(Node):
             yield from child.nodes()
 
 
+@methods_take
 class Leaf(SNode):
     """What one field is in a layout, below the level where it was placed: `x.snode`.
 
@@ -310,9 +312,11 @@ class _BuilderTree(_Tree):
             raise AdstackRuntimeError("this FieldsBuilder is finalized", do="use a new one for more fields")
 
 
+@methods_take
 class FieldsBuilder(SNode):
     """A layout of its own: its fields may be used after `finalize()`, and destroyed together."""
 
+    @takes("FieldsBuilder")
     def __init__(self) -> None:
         self._builder = _BuilderTree(ready=False)
         super().__init__(self._builder, {})
@@ -342,6 +346,7 @@ class SNodeTree:
         self._fields = []
 
 
+@methods_take
 class Root(SNode):
     """The layout that is always there, which fields made with their shape belong to; `reset()` empties it."""
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..errors import AdstackArgumentError, AdstackOutOfBoundsError, AdstackSyntaxError
+from ..values.calling import takes
 from . import activation, own_levels  # noqa: F401 - fields with a shape of their own have levels from here on
 from .fields import Field
 from .hostvalues import extents
@@ -51,6 +52,7 @@ def list_level(snode: object) -> tuple[SNode, Level]:
     return node, level
 
 
+@takes("is_active")
 def is_active(node: object, indices: object = None, *more: object) -> bool:
     """Whether a cell of a level is active.
 
@@ -68,6 +70,7 @@ def is_active(node: object, indices: object = None, *more: object) -> bool:
     return activation.is_active(level.cells, _within("is_active", level.shape, (indices, *more)))
 
 
+@takes("length")
 def length(node: object, indices: object = None, *more: object) -> int:
     """How many elements a list of a dynamic level has.
 
@@ -87,6 +90,7 @@ def length(node: object, indices: object = None, *more: object) -> int:
     return min(number, least.capacity)
 
 
+@takes("activate")
 def activate(node: object, indices: object = None, *more: object) -> None:
     """Make a cell of a sparse level active, and the cells of the levels above that it lies in. For kernels only.
 
@@ -101,6 +105,7 @@ def activate(node: object, indices: object = None, *more: object) -> None:
     _refuse("activate")
 
 
+@takes("deactivate")
 def deactivate(node: object, indices: object = None, *more: object) -> None:
     """Make a cell of a sparse level inactive, with everything in it: its elements are 0 afterwards. For kernels only.
 
@@ -115,6 +120,7 @@ def deactivate(node: object, indices: object = None, *more: object) -> None:
     _refuse("deactivate")
 
 
+@takes("append")
 def append(node: object, indices: object, val: object) -> Any:
     """Add an element to a list of a dynamic level. For kernels only.
 
@@ -132,6 +138,7 @@ def append(node: object, indices: object, val: object) -> Any:
     _refuse("append")
 
 
+@takes("rescale_index")
 def rescale_index(a: object, b: object, I: object) -> Any:  # noqa: E741, N803 - the name that programs use
     """The index, in the level or field `b`, of the element or cell that has an index in `a`. For kernels only.
 
@@ -140,6 +147,7 @@ def rescale_index(a: object, b: object, I: object) -> Any:  # noqa: E741, N803 -
     _refuse("rescale_index")
 
 
+@takes("deactivate_all_snodes")
 def deactivate_all_snodes() -> None:
     """Make everything below `root` inactive."""
     root.deactivate_all()

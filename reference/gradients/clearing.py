@@ -15,6 +15,7 @@ from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError
 from ..runtime import state
 from ..runtime.memory.buffers import Buffer
+from ..values.calling import takes
 
 __all__ = ["claim", "clear_all", "clear_all_gradients", "is_another_threads"]
 
@@ -41,6 +42,7 @@ def is_another_threads(buffer: Buffer) -> bool:
     return _USERS.get(buffer, _ME.mark) is not _ME.mark
 
 
+@takes("ad.clear_all_gradients")
 def clear_all_gradients(gradient_type: object = None) -> None:
     """Set the gradients of all fields to zero, whichever threads use them.
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..errors import AdstackRuntimeTypeError
 from ..runtime.threads.recording import in_charge
+from ..values.calling import takes
 
 __all__ = ["grad_for", "grad_replaced", "no_grad"]
 
@@ -22,6 +23,7 @@ def _tape() -> Any:
     return recorder if hasattr(recorder, "replaced") else None
 
 
+@takes("ad.grad_replaced")
 def grad_replaced(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a Python function that launches kernels: its gradient is the function under `grad_for`.
 
@@ -41,6 +43,7 @@ def grad_replaced(func: Callable[..., Any]) -> Callable[..., Any]:
     return replaced
 
 
+@takes("ad.grad_for")
 def grad_for(primal: object) -> Callable[[F], F]:
     """Decorator: the function computes the gradient of `primal`, which is under `grad_replaced`.
 
@@ -59,6 +62,7 @@ def grad_for(primal: object) -> Callable[[F], F]:
     return decorate
 
 
+@takes("ad.no_grad")
 def no_grad(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a Python function that launches kernels: to a tape they are constants.
 

@@ -9,6 +9,7 @@ from ..ir.types import f64, i64
 from ..runtime import state
 from ..runtime.protocol import registry
 from ..runtime.protocol.backend import Capabilities
+from ..values.calling import takes
 
 __all__ = ["Extension", "extension", "is_extension_enabled", "is_extension_supported"]
 
@@ -34,6 +35,7 @@ class Extension(enum.Enum):
 extension = Extension
 
 
+@takes("is_extension_supported")
 def is_extension_supported(arch: object, wanted: Extension) -> bool:
     """Whether an arch has a feature on this machine.
 
@@ -57,6 +59,7 @@ def is_extension_supported(arch: object, wanted: Extension) -> bool:
     return any(_has(probe, wanted) for probe in map(registry.probe, names) if isinstance(probe, Capabilities))
 
 
+@takes("is_extension_enabled")
 def is_extension_enabled(ext: Extension) -> bool:
     """Whether the arch in use has the feature `ext`; AdstackRuntimeTypeError if that is no extension."""
     return is_extension_supported(state.current().arch, ext)

@@ -30,6 +30,7 @@ from ..runtime.threads.capturing import CAPTURING, allowing, is_capturing
 from ..runtime.threads.recording import RECORDERS, Recorder, is_recording, recording
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import Entry, Scoped
+from ..values.calling import takes
 from ..values.kinds import KernelObject
 from ..values.protocol import current_emitter
 from .recorded import Step, alone, is_repeatable, overwritten
@@ -289,6 +290,7 @@ class Graph(Scoped, Uncopied):
         return f"<graph: {', '.join(step.title for step in self._steps)}>"
 
 
+@takes("graph")
 def graph() -> Graph:
     """Record the calls of kernels in a block, to launch them together: `with qd.graph() as g: ...`, then `g.launch()`.
 

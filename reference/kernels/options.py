@@ -10,6 +10,7 @@ from ..ir.types import f32, i32
 from ..runtime import state
 from ..runtime.protocol.options import Options, parse
 from ..runtime.protocol.registry import canonical
+from ..values.calling import takes
 from ..version import VERSION
 
 __all__ = [
@@ -83,11 +84,13 @@ def _announce(runtime: state.Runtime, arch: object) -> None:
         print(line, file=sys.stderr)
 
 
+@takes("reset")
 def reset() -> None:
     """Drop all fields and ndarrays. Kernels compile again when they are next called."""
     state.stop()
 
 
+@takes("sync")
 def sync() -> None:
     """Wait until everything launched has finished."""
     runtime = state.active()
@@ -95,6 +98,7 @@ def sync() -> None:
         runtime.backend.synchronize()
 
 
+@takes("current_arch")
 def current_arch() -> str:
     """The arch in use, such as `qd.cpu` (for `qd.x64`, too) or `qd.cuda`; without `init` the default one."""
     return state.current().arch

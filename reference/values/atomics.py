@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..errors import AdstackTypeError
+from .calling import takes
 from .elements import Elements, as_elements, zip_elements
 from .kinds import Operand
 from .protocol import own
@@ -61,6 +62,7 @@ def targets_of(target: Elements) -> Operand:
 
 
 def _atomic(name: str, kind: str, doc: str) -> Callable[[Operand, Operand], Operand]:
+    @takes(name)
     def function(x: object, y: object) -> Operand:
         return atomic(kind, x, y)
 
@@ -80,6 +82,7 @@ atomic_xor: Final = _atomic("atomic_xor", "xor", "x = x ^ y as one step")
 atomic_exchange: Final = _atomic("atomic_exchange", "xchg", "x = y as one step")
 
 
+@takes("atomic_cas")
 def atomic_cas(x: object, expected: object, desired: object) -> Operand:
     """x = desired if x == expected, as one step; the old value."""
     return atomic("cas", x, expected, desired)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import ParamSpec, TypeVar
 
 from ..errors import AdstackTypeError
 
-__all__ = ["called", "takes"]
+__all__ = ["called", "methods_take", "takes"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T", bound=type)
 
 
 def takes(name: str, **other: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -20,14 +22,14 @@ def takes(name: str, **other: str) -> Callable[[Callable[P, R]], Callable[P, R]]
     says which it takes.
 
     Args:
-        name: what users call it.
+        name: what users call it; "" for `__new__` and `__call__`, which are called by the name of the class or object.
         other: names that existing programs give to some arguments -> those that the arguments have here.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            for known in other.keys() & kwargs.keys():
+            for known in other.keys() & kwargs.keys() if other else ():
                 if other[known] not in kwargs:
                     kwargs[other[known]] = kwargs.pop(known)
             try:
@@ -41,6 +43,19 @@ def takes(name: str, **other: str) -> Callable[[Callable[P, R]], Callable[P, R]]
         return checked
 
     return decorate
+
+
+def methods_take(cls: T) -> T:
+    """Decorator of a class: `takes`, of each of its own public methods that has no such decorator."""
+    for name, member in list(vars(cls).items()):
+        function = member.__func__ if isinstance(member, staticmethod) else member
+        if name.startswith("_") or not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+            continue
+        if member is function:
+            setattr(cls, name, takes(name)(function))
+        else:
+            setattr(cls, name, staticmethod(takes(f"{cls.__name__}.{name}")(function)))
+    return cls
 
 
 def called(
@@ -84,11 +99,18 @@ def _refusal(
     except TypeError as error:
         open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
         said = _said(error) if open_ended or not unknown else f"got an unexpected keyword argument {unknown[0]!r}"
-        named = name or getattr(function, "__name__", type(function).__name__)
-        taken = ", ".join(str(p).partition(":")[0].partition("=")[0] for p in parameters)
-        own = taken.removeprefix("self, ").removeprefix("self")
-        return AdstackTypeError(f"{named}() {said}", do=f"it takes {own}" if own else "call it without arguments")
+        taken = [str(p).partition(":")[0].partition("=")[0] for p in parameters]
+        own = ", ".join(taken[1:] if taken[:1] in (["self"], ["cls"]) else taken)
+        do = f"it takes {own}" if own else "call it without arguments"
+        return AdstackTypeError(f"{name or _name(function, args)}() {said}", do=do)
     return None
+
+
+def _name(function: Callable[..., object], args: Sequence[object]) -> str:
+    name: str = getattr(function, "__name__", type(function).__name__)
+    if name not in ("__new__", "__call__"):
+        return name
+    return args[0].__name__ if isinstance(args[0], type) else repr(args[0])
 
 
 def _said(error: TypeError) -> str:

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 
+@takes("static")
 def static(x: object, *rest: object) -> KernelObject:
     """`x` at compile time: loops over it are unrolled, branches on it are decided while compiling.
 
@@ -51,6 +52,7 @@ def static_assert(cond: object, msg: object = None) -> None:
         raise AdstackAssertionError("static_assert: " + (str(msg) if msg is not None else "it does not hold"))
 
 
+@takes("static_print")
 def static_print(*args: object, sep: str = " ", end: str = "\n") -> None:
     """Print `args` while the kernel is compiled, once for each version of it; runtime values are shown by their types.
 
@@ -137,6 +139,7 @@ def _box(domain: KernelObject) -> tuple[tuple[int, int], ...]:
     return tuple((o, o + n) for o, n in zip(domain.offset, domain.shape, strict=False))
 
 
+@takes("grouped")
 def grouped(x: object) -> Grouped:
     """A loop over a field, ndarray or ndrange whose index is one integer vector."""
     return Grouped(x)
@@ -165,6 +168,7 @@ def loop_config(
     raise AdstackSyntaxError("loop_config has a meaning only in a kernel", do="write it just before the loop")
 
 
+@takes("stop_grad")
 def stop_grad(*args: KernelObject) -> KernelObject:
     """A value as a constant, or fields whose loads count as constants; in a kernel only.
 
@@ -180,5 +184,6 @@ def stop_grad(*args: KernelObject) -> KernelObject:
     raise AdstackSyntaxError("stop_grad has a meaning only in a kernel", do="write it in the loop")
 
 
+@takes("block_local")
 def block_local(*fields: object) -> None:
     """A hint that the next loop uses these fields near each point; it does not change results."""

@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 
 from ..errors import AdstackTypeError
 from ..ir.types import DType
+from .calling import takes
 from .kinds import Operand
 from .protocol import own
 
@@ -89,6 +90,7 @@ class Elements:
         """Whether it is a vector, not a matrix."""
         return len(self.shape) == 1
 
+    @takes("get_shape")
     def get_shape(self) -> tuple[int, ...]:
         """(n,) or (n, m)."""
         return self.shape
@@ -106,6 +108,7 @@ class Elements:
         flat = self.entries
         return [flat[i * self.m : (i + 1) * self.m] for i in range(self.n)]
 
+    @takes("to_list")
     def to_list(self) -> list[Operand]:
         """The elements in lists nested like the axes."""
         return self.entries if self.is_vector else self.rows_of_entries()

@@ -127,6 +127,7 @@ def func(fn: PythonFunction | None = None, is_real_function: bool | None = None)
     return Func(_function(fn, "func"))
 
 
+@takes("pyfunc")
 def pyfunc(fn: PythonFunction) -> PyFunc:
     """Decorator: make a Python function callable from kernels, where it is inlined, and from the host, where it runs.
 
@@ -157,6 +158,7 @@ class RealFunc(Func):
 def real_func(function: PythonFunction, /) -> RealFunc: ...
 @overload
 def real_func(*, max_depth: int = MOST) -> Callable[[PythonFunction], RealFunc]: ...
+@takes("real_func")
 def real_func(
     function: PythonFunction | None = None, /, *, max_depth: int = MOST
 ) -> RealFunc | Callable[[PythonFunction], RealFunc]:

@@ -10,6 +10,7 @@ from ..errors import AdstackTypeError
 from ..ir import scalar_ops as ops
 from ..ir.opdef import OpDef
 from ..ir.ops import RANDOM
+from .calling import takes
 from .elements import Elements, zip_elements
 from .kinds import Operand
 from .operations import BIT_SHR, LOGICAL_AND, LOGICAL_NOT, LOGICAL_OR
@@ -50,6 +51,7 @@ def operate(row: OpDef, *args: Value) -> Value:
 
 
 def _unary(row: OpDef, doc: str) -> Callable[[Value], Value]:
+    @takes(row.name)
     def function(x: Value) -> Value:
         return elementwise(row, x)
 
@@ -84,6 +86,7 @@ logical_not: Final = _unary(LOGICAL_NOT, "Whether x is zero.")
 
 
 def _rounding(row: OpDef, doc: str) -> Callable[..., Value]:
+    @takes(row.name)
     def function(x: Value, dtype: object = None) -> Value:
         result = elementwise(row, x)
         return result if dtype is None else cast(result, dtype)
@@ -99,21 +102,25 @@ round_: Final = _rounding(ops.ROUND, "The nearest integral value, halves away fr
 trunc: Final = _rounding(ops.TRUNC, "The integral part of x.")
 
 
+@takes("atan2")
 def atan2(x1: Value, x2: Value) -> Value:
     """The angle of the point (x2, x1), in [-pi, pi]: as elsewhere the first argument is what the sine is of."""
     return elementwise(ops.ATAN2, x1, x2)
 
 
+@takes("hypot")
 def hypot(x: Value, y: Value) -> Value:
     """sqrt(x * x + y * y) without overflow on the way."""
     return elementwise(ops.HYPOT, x, y)
 
 
+@takes("fma")
 def fma(a: Value, b: Value, c: Value) -> Value:
     """a * b + c, rounded once."""
     return elementwise(ops.FMA, a, b, c)
 
 
+@takes("pow")
 def pow_(base: Value, exponent: Value) -> Value:
     """`base ** exponent`: an integer if both are."""
     return operate(ops.POW, base, exponent)
@@ -125,21 +132,25 @@ def _folded(row: OpDef, args: tuple[Value, ...]) -> Value:
     return reduce(lambda right, left: elementwise(row, left, right), reversed(args))
 
 
+@takes("max")
 def max_(*args: Value) -> Value:
     """The largest argument: a NaN loses, the right one wins a tie; `max(a, b, c)` is `max(a, max(b, c))`."""
     return _folded(ops.MAX, args)
 
 
+@takes("min")
 def min_(*args: Value) -> Value:
     """The smallest argument: a NaN loses, the right one wins a tie; `min(a, b, c)` is `min(a, min(b, c))`."""
     return _folded(ops.MIN, args)
 
 
+@takes("select")
 def select(cond: Value, x1: Value, x2: Value) -> Value:
     """`x1` where the condition holds, else `x2`; both are evaluated."""
     return elementwise(ops.SELECT, cond, x1, x2)
 
 
+@takes("cast")
 def cast(obj: Value, dtype: object) -> Value:
     """A number, vector or matrix in the type `dtype`.
 
@@ -148,31 +159,37 @@ def cast(obj: Value, dtype: object) -> Value:
     return elementwise(ops.CAST, obj, to=dtype_of(dtype))
 
 
+@takes("bit_cast")
 def bit_cast(obj: Value, dtype: object) -> Value:
     """The bits of a number read as a value of `dtype`, which has the same width."""
     return elementwise(ops.BITCAST, obj, to=dtype_of(dtype))
 
 
+@takes("raw_div")
 def raw_div(x1: Value, x2: Value) -> Value:
     """The quotient x1 / x2 as in C: integers truncate toward zero, floats divide."""
     return elementwise(ops.RAW_DIV, x1, x2)
 
 
+@takes("raw_mod")
 def raw_mod(x1: Value, x2: Value) -> Value:
     """The remainder of x1 / x2 as in C: it has the sign of x1."""
     return elementwise(ops.RAW_MOD, x1, x2)
 
 
+@takes("bit_shr")
 def bit_shr(x1: Value, x2: Value) -> Value:
     """x1 shifted right by x2 bits, zeros coming in at the top (`>>` keeps the sign)."""
     return elementwise(BIT_SHR, x1, x2)
 
 
+@takes("logical_and")
 def logical_and(a: Value, b: Value) -> Value:
     """Whether both a and b are nonzero; both are evaluated."""
     return elementwise(LOGICAL_AND, a, b)
 
 
+@takes("logical_or")
 def logical_or(a: Value, b: Value) -> Value:
     """Whether a or b is nonzero; both are evaluated."""
     return elementwise(LOGICAL_OR, a, b)
@@ -187,16 +204,19 @@ def like(x: Value, number: int) -> Value:
     return x.__adstack_emit__(ops.CAST, (number,), to=x.dtype) if is_expr(x) else type(x)(number)
 
 
+@takes("zero")
 def zero(x: Value) -> Value:
     """0 in the type and shape of x."""
     return like(x, 0)
 
 
+@takes("one")
 def one(x: Value) -> Value:
     """1 in the type and shape of x."""
     return like(x, 1)
 
 
+@takes("random")
 def random(dtype: object = float) -> Value:
     """The next number, of the type `dtype`, of the thread's stream.
 
@@ -205,6 +225,7 @@ def random(dtype: object = float) -> Value:
     return apply(RANDOM, to=dtype_of(dtype))
 
 
+@takes("randn")
 def randn(dt: object = float) -> Value:
     """A normally distributed number of the type `dt`, of mean 0 and variance 1, by Box and Muller's method.
 

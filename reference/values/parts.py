@@ -7,6 +7,7 @@ from typing import Final
 
 from ..errors import AdstackTypeError
 from ..ir.types import DType, f16, f32, f64, i32, i64
+from .calling import takes
 from .elements import Elements
 from .functions import abs_, bit_cast, cast, select
 from .kinds import Operand
@@ -18,6 +19,7 @@ _LAYOUTS: Final[dict[DType, tuple[DType, int, int]]] = {f32: (i32, 23, 127), f64
 """Float type -> (integer type of its width, bits of its fraction, bias of its exponent)."""
 
 
+@takes("frexp")
 def frexp(x: Operand) -> tuple[Operand, Operand]:
     """The mantissa m and the exponent e, an i32, of a real number: `x = m * 2**e` with `0.5 <= |m| < 1`.
 

@@ -44,6 +44,7 @@ class Reference:
         return f"ref({self.type})"
 
 
+@takes("ref")
 def ref(tp: object) -> Reference:
     """An annotation of a func's parameter: a local, or an element of a field or ndarray, that the func may assign to.
 

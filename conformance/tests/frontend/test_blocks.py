@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,7 @@ def test_on_the_host_each_function_says_where_it_belongs(module: Any) -> None:
     for name in module.__all__:
         if name != "SIZE":
             arguments = {"shape": 1, "dtype": qd.f32, "value": 1, "condition": 1}
-            taken = getattr(module, name).__code__.co_varnames
+            taken = inspect.signature(getattr(module, name)).parameters
             with pytest.raises(qd.AdstackSyntaxError, match=f"{name} has a meaning only in a kernel"):
                 getattr(module, name)(**{taker: arguments.get(taker, 0) for taker in taken})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
+from adstack.ir.types import DType
 
 pytestmark = pytest.mark.usefixtures("on_reference")
 
@@ -241,3 +243,72 @@ def test_other_arguments_are_told_what_is_taken(call: Callable[[], object], mess
     """Rules: errors.arguments"""
     with pytest.raises(qd.AdstackTypeError, match=message):
         call()
+
+
+TAKING_ANY = ("Struct",)
+"""What any keyword is a part of."""
+MADE_BY_OTHERS = {"DType", "Field", "Graph", "Kernel", "MatrixField", "Ndarray", "SNode", "ScalarField", "StructField"}
+"""Classes that programs name, but don't call."""
+
+
+def functions_of(module: Any) -> list[str]:
+    """The functions, and classes that are called, of a module of the language."""
+    names = [name for name in module.__all__ if name not in (*TAKING_ANY, *MADE_BY_OTHERS, "Tensor", "stats")]
+    members = {name: getattr(module, name) for name in names}
+    kinds = (BaseException, enum.Enum)
+    return [n for n, f in members.items() if callable(f) and not (isinstance(f, type) and issubclass(f, kinds))]
+
+
+@pytest.mark.parametrize("module", [qd, qd.math, qd.ad, qd.simt.subgroup], ids=lambda module: module.__name__)
+def test_every_function_says_which_arguments_it_takes(module: Any) -> None:
+    plain = []
+    for name in functions_of(module):
+        function = getattr(module, name)
+        try:
+            function(no_such=1) if not isinstance(function, DType) else None
+        except qd.AdstackError:
+            continue
+        except TypeError as error:
+            plain.append(f"{name}: {error}")
+    assert plain == []
+
+
+USED = {
+    qd.Vector: "dot cross outer_product norm normalized sum max any cast fill to_list to_numpy transpose",
+    qd.Matrix: "trace determinant inverse frobenius_inner norm_sqr min all assign cols rows diag identity zero unit",
+    type(qd.root): "dense pointer bitmasked dynamic place parent lazy_grad lazy_dual deactivate_all give_back",
+    qd.FieldsBuilder: "dense place finalize",
+    qd.ScalarField: "fill to_numpy from_numpy to_torch from_torch copy_from parent",
+    qd.MatrixField: "fill to_numpy get_scalar_field",
+}
+
+
+def test_every_method_says_which_arguments_it_takes() -> None:
+    values = (qd.Vector([1.0]), qd.Matrix([[1.0]]), qd.root, qd.FieldsBuilder())
+    for value in (*values, qd.field(qd.f32, 2), qd.Vector.field(2, qd.f32, 2)):
+        for name in USED[type(value)].split():
+            with pytest.raises(
+                qd.AdstackTypeError, match=rf"{name}\(\) (got an unexpected keyword argument 'no_such'|miss)"
+            ):
+                getattr(value, name)(no_such=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: qd.sin(1.0, foo=2), "sin() got an unexpected keyword argument 'foo'\n  do: it takes x"),
+        (lambda: qd.select(True, 1), "select() missing a required argument: 'x2'\n  do: it takes cond, x1, x2"),
+        (lambda: qd.min(1, foo=2), "min() got an unexpected keyword argument 'foo'\n  do: it takes *args"),
+        (lambda: qd.Matrix([1], foo=1), "Matrix() got an unexpected keyword argument 'foo'\n  do: it takes arr, dt"),
+        (lambda: qd.Vector([1], foo=1), "Vector() got an unexpected keyword argument 'foo'\n  do: it takes arr, dt"),
+        (lambda: qd.math.vec3(1, foo=1), "types.vector(3, float)() got an unexpected keyword argument 'foo'"),
+        (lambda: qd.Vector([1.0]).norm(1, 2), "norm() got too many positional arguments\n  do: it takes eps"),
+        (lambda: qd.Matrix.diag(3), "Matrix.diag() missing a required argument: 'val'\n  do: it takes dim, val"),
+        (lambda: qd.sync(1), "sync() got too many positional arguments\n  do: call it without arguments"),
+        (lambda: qd.types.struct(1), "the members of a struct are a dict by their names, got 1"),
+    ],
+)
+def test_a_call_on_the_host_says_what_is_taken(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(qd.AdstackTypeError) as caught:
+        call()
+    assert message in str(caught.value)

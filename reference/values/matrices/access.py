@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...errors import AdstackIndexError, AdstackTypeError
 from ...ir.scalar_ops import CAST, SELECT
+from ..calling import methods_take
 from ..elements import Elements, as_elements, describe
 from ..functions import elementwise
 from ..kinds import Operand
@@ -80,6 +81,7 @@ def _within(owner: Elements, indices: tuple[Operand, ...]) -> tuple[Operand, ...
     return tuple(i.__adstack_emit__(WITHIN, (i, extent)) if is_expr(i) else i for i, extent in pairs)
 
 
+@methods_take
 class Access(Elements):
     """Reading and writing elements."""
 

@@ -7,6 +7,7 @@ from functools import reduce
 from ...errors import AdstackTypeError
 from ...ir.opdef import OpDef
 from ...ir.scalar_ops import ADD, AND, DIV, MUL, NE, OR, SUB
+from ..calling import methods_take, takes
 from ..elements import Elements, as_elements, describe
 from ..functions import cast, max_, min_, operate, sqrt
 from ..kinds import Operand, TypeLike
@@ -31,6 +32,7 @@ def _same_length(what: str, left: Operand, right: Operand) -> tuple[list[Operand
     return left.entries, right.entries
 
 
+@takes("cross")
 def cross(x: object, y: object) -> Operand:
     """The cross product of `x` and `y`: a vector for two 3-vectors, a scalar for two 2-vectors.
 
@@ -60,6 +62,7 @@ def in_type(matrix: object, dt: object) -> Operand:
     return matrix if dt is None else cast(as_elements(matrix), dt)
 
 
+@methods_take
 class Algebra(Operators):
     """Methods that make scalars and vectors of vectors and matrices."""
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from ...errors import AdstackTypeError
 from ...ir.scalar_ops import ADD, DIV, EQ, GE, MUL, NEG, SUB
+from ..calling import takes
 from ..elements import Elements, describe
 from ..functions import operate, select, sqrt
 from ..kinds import Operand
@@ -16,6 +17,7 @@ NEWTON_STEPS: Final = 10
 """With scaling, 9 steps reach f64 accuracy for condition numbers up to 1e16 (R. Byers, H. Xu, 2008)."""
 
 
+@takes("polar_decompose")
 def polar_decompose(A: object, dt: object = None) -> tuple[Operand, Operand]:
     """R, P with `A == R @ P`: R orthogonal, P symmetric with eigenvalues not below 0.
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from ...errors import AdstackTypeError
 from ...ir.scalar_ops import ADD, DIV, EQ, GE, GT, LE, LT, MUL, NE, NEG, SUB
+from ..calling import takes
 from ..elements import Elements, describe
 from ..functions import abs_, operate, select, sqrt
 from ..kinds import Operand
@@ -29,6 +30,7 @@ _FRACTION_BITS: Final = {16: 10, 32: 23, 64: 52}
 """Bits of a float type -> bits of its fraction."""
 
 
+@takes("eig")
 def eig(A: object, dt: object = None) -> tuple[Operand, Operand]:
     """Eigenvalues and eigenvectors of a square matrix of real numbers, from 2x2 on; they may be complex.
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from ...errors import AdstackTypeError
 from ...ir.scalar_ops import ADD, DIV, EQ, GE, GT, LT, MUL, NEG, SUB
+from ..calling import takes
 from ..elements import Elements, describe
 from ..functions import operate, select, sqrt
 from ..kinds import Operand
@@ -125,6 +126,7 @@ def _square(what: str, matrix: object) -> list[list[Operand]]:
     return [[_mul(1.0, e) for e in row] for row in rows]
 
 
+@takes("svd")
 def svd(A: object, dt: object = None) -> tuple[Operand, Operand, Operand]:
     """U, S, V with `A == U @ S @ V.transpose()`: S diagonal, not negative, descending; U and V orthogonal.
 
@@ -225,6 +227,7 @@ def _any_orthogonal(u: Column) -> Column:
     return [_div(e, length) for e in chosen]
 
 
+@takes("sym_eig")
 def sym_eig(A: object, dt: object = None) -> tuple[Operand, Operand]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only its upper triangle is read.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ...errors import AdstackTypeError
 from ...ir.scalar_ops import ADD, DIV, MUL, NEG, SUB
+from ..calling import methods_take, takes
 from ..elements import Elements, as_elements, describe
 from ..functions import operate
 from ..kinds import Operand
@@ -47,6 +48,7 @@ def _cofactor(rows: Rows, i: int, j: int) -> Operand:
     return operate(NEG, minor) if (i + j) % 2 else minor
 
 
+@takes("determinant")
 def determinant(m: object) -> Operand:
     """The determinant of a square matrix, by expansion; of more than 4x4 elements the product of the pivots, a real.
 
@@ -56,6 +58,7 @@ def determinant(m: object) -> Operand:
     return determinant_of(rows) if len(rows) <= LARGEST else determinant_by_elimination(rows)
 
 
+@takes("inverse")
 def inverse(mat: object) -> Operand:
     """The inverse of a square matrix: the transposed cofactors over the determinant, or by elimination beyond 4x4.
 
@@ -78,6 +81,7 @@ def dot(left: list[Operand], right: list[Operand]) -> Operand:
     return total
 
 
+@takes("solve")
 def solve(A: Operand, b: Operand, dt: object = None) -> Operand:
     """x with `A @ x == b`, for a square matrix and a vector or matrix on the right: `inverse(A) @ b`.
 
@@ -97,6 +101,7 @@ def solve(A: Operand, b: Operand, dt: object = None) -> Operand:
     return Elements.over([e for row in solved for e in row], right.shape)
 
 
+@takes("cholesky")
 def cholesky(value: object) -> Operand:
     """The lower triangular L with `L @ L.transpose()` the symmetric, positive definite matrix `value`, of any size.
 
@@ -109,6 +114,7 @@ def _matrix(rows: Rows) -> Operand:
     return Elements.over([e for row in rows for e in row], (len(rows), len(rows)))
 
 
+@methods_take
 class Linear(Algebra):
     """Methods of square matrices."""
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import AdstackTypeError
-from ..calling import takes
+from ..calling import methods_take, takes
 from ..elements import Elements, as_elements, describe
 from ..kinds import Operand, TypeLike
 from ..making import factories
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 
+@methods_take
 class Matrix(Linear, Swizzles, Access):
     """A matrix `Matrix([[1, 2], [3, 4]])`, or, of a list of scalars, a vector.
 
@@ -54,6 +55,7 @@ class Matrix(Linear, Swizzles, Access):
 
     __slots__ = ()
 
+    @takes("")
     def __new__(cls, arr: object = None, dt: object = None) -> Operand:
         entries, shape = nested(arr)
         if cls is Vector and len(shape) != 1:

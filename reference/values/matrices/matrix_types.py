@@ -46,6 +46,7 @@ class MatrixType:
         """1 of vectors, 2 of matrices."""
         return len(self.shape)
 
+    @takes("")
     def __call__(self, *values: object) -> Operand:
         flat = [e for value in values or (0,) for e in _flat(value)]
         count = self.n * self.m

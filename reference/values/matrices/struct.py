@@ -14,7 +14,7 @@ from typing import TypeVar
 from ...absent import missing
 from ...errors import AdstackTypeError
 from ...ir.types import DType
-from ..calling import takes
+from ..calling import methods_take, takes
 from ..elements import Elements
 from ..func import BoundFunc, Func
 from ..functions import cast
@@ -26,7 +26,7 @@ from ..scalars import dtype_of, resolve
 from ..specs import ScalarSpec, StructSpec
 from .matrix import Matrix
 from .struct_operators import StructOperators
-from .struct_parts import Listing, MissingMemberError
+from .struct_parts import Listing, MissingMemberError, as_dict
 
 __all__ = ["Struct", "StructType", "members_of", "struct"]
 
@@ -55,7 +55,7 @@ class StructType:
             raise AdstackTypeError(f"{name} has no members", do="name at least one, such as types.struct(x=qd.f32)")
         self.defaults = dict(defaults or {})
         self.members = {_member_name(k): _member_type(k, v) for k, v in members.items()}
-        self.methods = dict(methods or {})
+        self.methods = dict(as_dict("the methods of a struct", methods))
         self._funcs = {k: _as_func(v) for k, v in self.methods.items()}
         self.name = self.__name__ = self.__qualname__ = name
 
@@ -175,6 +175,7 @@ def convert(value: object, to: object) -> Operand:
     return to.cast(value) if hasattr(to, "cast") else cast(value, to)
 
 
+@methods_take
 class Struct(StructOperators):
     """A struct: `Struct(a=1, b=[2, 3])`, or of a type: `particle(x=..., v=...)`. Its members are attributes.
 
@@ -392,6 +393,6 @@ def _to_plain(value: object) -> Operand:
 
 def struct(members: dict[str, Operand] | None = None, /, **named: object) -> StructType:
     """The type of structs with these members: `types.struct(x=qd.f32, v=qd.math.vec3)`, or of a dict."""
-    types = {**(members or {}), **named}
+    types = {**as_dict("the members of a struct", members), **named}
     methods = types.pop("__struct_methods", None)
     return StructType(types, methods)

@@ -6,6 +6,7 @@ import inspect
 from types import FunctionType
 
 from ...errors import AdstackTypeError
+from ..calling import takes
 from ..func import Func
 from ..kinds import Operand
 from .struct import StructType
@@ -14,6 +15,7 @@ from .struct_operators import OPERATORS
 __all__ = ["dataclass"]
 
 
+@takes("dataclass")
 def dataclass(cls: type[Operand]) -> StructType:
     """A class decorator: the annotations become members, the functions in the body functions of the struct.
 
@@ -24,7 +26,8 @@ def dataclass(cls: type[Operand]) -> StructType:
     if not isinstance(cls, type):
         raise AdstackTypeError(f"dataclass decorates a class, got {cls!r}", do="write a class statement below it")
     frame = inspect.currentframe()
-    caller = None if frame is None else frame.f_back
+    checked = None if frame is None else frame.f_back  # what @takes makes of this function
+    caller = None if checked is None else checked.f_back
     hints = _annotations(cls, {} if caller is None else caller.f_locals)
     body = {k: v for k, v in vars(cls).items() if not k.startswith("__") or _is_function(v)}
     _refuse_special(cls, body)

@@ -7,6 +7,7 @@ raises AdstackSyntaxError.
 from __future__ import annotations
 
 from ...absent import missing as _missing
+from ..calling import takes
 from ..kinds import KernelObject
 from ._host import refused
 
@@ -23,16 +24,19 @@ def SharedArray(shape: object, dtype: object) -> KernelObject:  # noqa: N802 - t
     return refused("SharedArray")
 
 
+@takes("simt.block.sync")
 def sync() -> None:
     """Wait until all threads of the block are here."""
     refused("sync")
 
 
+@takes("simt.block.thread_idx")
 def thread_idx() -> KernelObject:
     """The number of this thread in its block, an i32."""
     return refused("thread_idx")
 
 
+@takes("simt.block.global_thread_idx")
 def global_thread_idx() -> KernelObject:
     """The number of this thread's iteration in the loop, an i32."""
     return refused("global_thread_idx")
