@@ -93,6 +93,10 @@ class Follower:
         """A builtin that leaves all other calls to `otherwise`."""
         return _builtin("adstack_follow", self._entry, self._shortcut, self._record, otherwise)
 
+    def always(self, otherwise: Callable[..., object]) -> Callable[..., object]:
+        """A builtin that serves such calls whichever comes next, and leaves all others to `otherwise`."""
+        return _builtin("adstack_call", self._entry, self._shortcut, self._record, otherwise)
+
     def renew(self) -> None:
         """Serve calls in the present epoch; the caller has made sure that the memory is still there."""
         self._record.words[RECORD["epoch"]] = GUARD[EPOCH]

@@ -289,8 +289,8 @@ class VulkanBackend(Served[Executable]):
 
     def copy_parts(self, parts: Sequence[tuple[Piece, int, Piece, int]]) -> None:
         """See `Transferring.copy_parts`."""
+        sized = [(source, start, target, count, source.dtype.size) for source, start, target, count in parts if count]
+        if not sized:
+            return
         with self.common.lock:
-            for source, start, target, count in parts:
-                size = source.dtype.size
-                if count:
-                    self.stream.copy(source, target, count * size, start=start * size)
+            self.stream.copy_parts([(s, start * size, t, 0, count * size) for s, start, t, count, size in sized])

@@ -7,6 +7,7 @@ What is recorded stands in `state`, for machine code to go on with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adstack.ir.types import u8
@@ -157,15 +158,22 @@ class Stream:
 
     def copy(self, source: Piece, target: Piece, size: int, *, start: int = 0, to: int = 0) -> None:
         """Copy `size` bytes from the `start`th on of the piece `source` to the `to`th on of `target`."""
-        with uninterrupted():
-            self._copy(source, target, size, start, to)
+        self.copy_parts([(source, start, target, to, size)])
 
-    def _copy(self, source: Piece, target: Piece, size: int, start: int, to: int) -> None:
-        vk, commands = self.device.vk, self._ordered()
-        places = {"srcOffset": source.offset + start, "dstOffset": target.offset + to, "size": size}
-        region = ffi().new("VkBufferCopy *", places)
-        vk["vkCmdCopyBuffer"](commands, source.block.buffer, target.block.buffer, 1, region)
-        source.batch = target.batch = self.batch
+    def copy_parts(self, parts: Sequence[tuple[Piece, int, Piece, int, int]]) -> None:
+        """Make copies, of which none writes what another one reads or writes.
+
+        Args:
+            parts: (source, its first byte, target, its first byte, how many bytes).
+        """
+        with uninterrupted():
+            copy, commands, new = self.device.vk["vkCmdCopyBuffer"], self._ordered(), ffi().new
+            for source, start, target, to, size in parts:
+                places = {"srcOffset": source.offset + start, "dstOffset": target.offset + to, "size": size}
+                copy(commands, source.block.buffer, target.block.buffer, 1, new("VkBufferCopy *", places))
+            batch = self.batch
+            for source, _, target, _, _ in parts:
+                source.batch = target.batch = batch
 
     def fill(self, target: Piece, word: int) -> None:
         """Fill a piece with the 32 bits of `word`."""

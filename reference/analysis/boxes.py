@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from .intervals import Interval
@@ -12,6 +13,8 @@ Box = tuple[Interval, ...]
 
 MOST: Final = 32
 """The most boxes that a set consists of; more are replaced by their bounding box."""
+KNOWN: Final = 4096
+"""For so many boxes it is remembered what is asked about them at each launch."""
 
 
 def include(boxes: list[Box], new: Box) -> None:
@@ -65,11 +68,13 @@ def intersection(one: Box, other: Box) -> Box | None:
     return tuple(common)
 
 
+@lru_cache(maxsize=KNOWN)
 def slices(box: Box) -> tuple[slice, ...]:
     """The box as an index of a numpy array."""
     return tuple([slice(lo, hi + 1) for lo, hi in box])
 
 
+@lru_cache(maxsize=KNOWN)
 def volume(box: Box) -> int:
     """How many indices a box holds."""
     elements = 1

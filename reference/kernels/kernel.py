@@ -33,6 +33,7 @@ from ..runtime.threads.scopes import settle
 from ..values.protocol import current_emitter
 from ..values.specs import Request, Spec
 from . import as_graph
+from .announced import Announced
 from .followers import Followers
 from .gradient import Gradient
 from .noted import look_for_gradients, with_tangents
@@ -93,6 +94,7 @@ class Kernel(ByName):
         self._shortcuts_epoch = 0
         self._compilations = 0
         self._followers = Followers()
+        self._announced = Announced()
         self.__call__ = self.serve
         self._gradient = Gradient(self)
 
@@ -150,8 +152,11 @@ class Kernel(ByName):
         recorder = in_charge() if RECORDERS else None
         if recorder is not None and current_emitter() is None:
             return recorder.call(self, args, kwargs)
-        if kwargs and self._shortcuts:
+        if kwargs and (self._shortcuts or self._announced.calls):
             return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
+        for announced in self._announced.calls:
+            if announced.serve(args):
+                return None
         compilations = self._compilations
         specialisation, call, runtime = self.prepared(args, kwargs)
         if self._compilations != compilations:
@@ -170,7 +175,10 @@ class Kernel(ByName):
         if self._shortcuts_epoch != GUARD[EPOCH]:
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
             self._followers.uninstall()
-        if len(self._shortcuts) == MOST_SHORTCUTS or specialisation.needs_python:
+        if specialisation.needs_python:
+            self._announced.learn(specialisation, lambda: self.described(self.positional(args, kwargs)))
+            return
+        if len(self._shortcuts) == MOST_SHORTCUTS:
             return
         described = self.described(self.positional(args, kwargs))
         if described is None:
@@ -302,6 +310,7 @@ class Kernel(ByName):
         self._shortcuts = set()
         self.__call__ = self.serve
         self._followers.drop()
+        self._announced.drop()
         self._gradient.drop()
 
     def _bound(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:

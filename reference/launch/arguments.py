@@ -38,9 +38,10 @@ class Call:
         loans: arrays that need care because their memory is not adstack's; usually there are none.
         owners: place name -> the object that owns the memory of a numpy array, where one can tell.
         seeds: for reverse mode, the adjoints of the real numbers that the kernel returned; empty: nothing is connected.
+        identity: what tells a call without arrays from others of its kernel, once somebody has asked for that.
     """
 
-    __slots__ = ("arrays", "key", "loans", "owners", "scalars", "seeds")
+    __slots__ = ("arrays", "identity", "key", "loans", "owners", "scalars", "seeds")
 
     def __init__(self) -> None:
         self.key: list[object] = []
@@ -49,6 +50,7 @@ class Call:
         self.loans: list[Loan] | None = None
         self.owners: dict[str, object] | None = None
         self.seeds: tuple[float, ...] = ()
+        self.identity: object = None
 
     @property
     def lent(self) -> frozenset[str]:

@@ -55,8 +55,8 @@ class LaunchRecords(Protocol):
     def are_untouched(self, call: Call) -> bool:
         """Whether nothing that matters to a call has been written since it is watched."""
 
-    def launch(self, call: Call) -> object:
-        """Launch, and note it; the value that the kernel returns."""
+    def launch(self, call: Call, run: Callable[[Call], object] | None = None) -> object:
+        """Launch, and note it; the value that the kernel returns. `run` launches it, if it is to be done otherwise."""
 
     def note(self, call: Call, error: AdstackError | None = None) -> None:
         """Note a launch that others made; with an error, it can't be differentiated later."""
@@ -182,6 +182,11 @@ class Specialisation:
         """Run it, and nothing else; the value that the kernel returns."""
         scalars = run_plan(self.plan, call)
         return None if self.returns is None else result_value(self.returns, scalars)
+
+    def run_by(self, machine_code: Callable[..., object], args: tuple[object, ...], call: Call) -> None:
+        """As `run`, by machine code, if it does it: see `Plan.serve`."""
+        if not self.plan.serve(machine_code, args, call.scalars):
+            self.run(call)
 
     def stages(self, runtime: Runtime) -> dict[str, str]:
         """The IR at each stage, as text."""

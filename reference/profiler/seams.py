@@ -52,7 +52,9 @@ SEAMS: Final = (
     Seam("adstack.gradients.modes.compiled", "derived", "compile", lambda args: gradient_name(args[0].kernel.name)),
     Seam("adstack.gradients.modes.making", "compile_kernel", "compile", lambda args: str(args[0].name)),
     Seam("adstack.runtime.plans", "Plan.launch", "python", lambda args: str(args[0].compiled.program.name)),
+    Seam("adstack.runtime.plans", "Plan.serve", "python", lambda args: str(args[0].compiled.program.name)),
     Seam("adstack.runtime.compiled", "Compiled.launch", "device", _around, waits=True),
+    Seam("adstack.runtime.plans", "launched", "device", _around, waits=True),
     Seam("adstack.gradients.tapes.tape", "Tape.__enter__", "python", _tape),
     Seam("adstack.gradients.tapes.tape", "Tape.leave", "python", _tape),
 )

@@ -53,13 +53,18 @@ class Compiled:
         """Which elements a launch with these scalars, and array arguments of these shapes, may touch."""
         key: object = None
         if scalars or shapes:
-            key = tuple([s if isinstance(s, int) else None for s in scalars]), tuple(shapes.items())
+            numbers = scalars if not self._takes_floats else [s if isinstance(s, int) else None for s in scalars]
+            key = tuple(numbers), tuple(shapes.items())
         accesses = self._reaches.get(key)
         if accesses is None:
             if len(self._reaches) == MOST_REACHES:
                 self._reaches.clear()
             accesses = self._reaches[key] = may_access(self.program, scalars, shapes)
         return accesses
+
+    @cached_property
+    def _takes_floats(self) -> bool:
+        return any(dtype.is_float for dtype in self.program.params)
 
     @cached_property
     def writers(self) -> Mapping[str, str]:

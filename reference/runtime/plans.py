@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final, TypeVar
 
 from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
@@ -14,13 +16,16 @@ from .memory.keeping import Copies
 from .memory.observers import OBSERVERS, tell_others
 from .memory.provenance import Sources
 from .memory.streams import ordered
-from .protocol.abilities import serving, sharing
+from .protocol.abilities import copying, serving, sharing
 from .protocol.backend import Backend, Bindings, Scalar, Scalars
 from .protocol.following import Follower, following
 from .protocol.shortcuts import Argument, Before, SameAttribute, Shortcut, Still
 from .sizes import Sizing
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "launched", "refuse"]
+
+_REFUSED: Final = object()
+Served = TypeVar("Served")
 
 
 class Plan:
@@ -51,6 +56,7 @@ class Plan:
         self._sources = Sources(compiled, self.buffers)
         self.sizing = Sizing.of(compiled)
         self._orders = sharing(backend) is not None
+        self._copies = copying(backend) is not None
         self._serving = serving(backend)
         self._number = [0]
         self.last_launch: Callable[[], int] = partial(self._number.__getitem__, 0)
@@ -87,6 +93,28 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
+    def serve(self, machine_code: Callable[..., object], args: tuple[object, ...], scalars: Scalars) -> bool:
+        """Announce what a launch writes, and make it by machine code; False if that leaves it to Python.
+
+        Args:
+            machine_code: serves such calls, and leaves all others to `refuse`.
+            args: what it is called with.
+            scalars: the scalar arguments among these; there are no arrays.
+        """
+        try:
+            self._announce(scalars, {})
+            is_served = launched(machine_code, args) is not _REFUSED
+            if not is_served:
+                self._forget({})  # which has not been written, though it was announced
+        except BaseException:
+            self._forget({})
+            raise
+        if is_served:
+            for _, buffer in self._written_always:
+                if buffer.watch is not None:
+                    buffer.watch.history.unseen += 1  # this write of machine code was announced
+        return is_served
+
     def _in_order(self, scalars: Scalars, arrays: Mapping[str, Buffer], bindings: Bindings) -> Scalars:
         """Run it after what others do in streams of their own with the memory, and before what they do next."""
         with ordered(self.backend, (*self._fixed, *arrays.values())):
@@ -106,22 +134,26 @@ class Plan:
 
     def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
         """Say what a launch is about to write."""
-        written = self._written_memory(arrays)
+        written = self._written_memory(arrays) if self._written_arguments else self._written_always
         if OBSERVERS:
             for _, buffer in written:
                 tell_others(buffer)
-        watched = [(name, b, b.watch) for name, b in written if b.watch is not None]
-        if not watched:
-            return
-        shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
-        reach = self.compiled.reach(scalars, shapes)
-        launch = self._sources.written(scalars, arrays, reach)
-        copies = Copies()
+        launch, reach, launches = None, None, 0
+        copies = Copies() if self._copies else None
         try:
-            for name, buffer, watch in watched:
-                watch.before(buffer, self.compiled.writers[name], reach.written.get(name, ()), (launch, name), copies)
+            for name, buffer in written:
+                watch = buffer.watch
+                if watch is None:
+                    continue
+                if launch is None or reach is None:
+                    shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
+                    reach, launches = self.compiled.reach(scalars, shapes), self.backend.launches
+                    launch = self._sources.written(scalars, arrays, reach)
+                told = launch, name, launches
+                watch.before(buffer, self.compiled.writers[name], reach.written.get(name, ()), told, copies)
         finally:
-            copies.queue(self.backend)
+            if copies is not None:
+                copies.queue(self.backend)
 
     def _written_memory(self, arrays: Mapping[str, Buffer]) -> Sequence[tuple[str, Buffer]]:
         """(name of the place, memory) of what a launch with these array arguments writes."""
@@ -182,7 +214,7 @@ class Plan:
         if self.compiled.races is not None or backend is None:
             return None
         wanted = Shortcut(arguments, attributes, returns, self.buffers, self.compiled.written, otherwise, **more)
-        return backend.shortcut(self.compiled.executable, wanted)
+        return self._counted(backend.shortcut(self.compiled.executable, wanted))
 
     def follower(
         self,
@@ -201,7 +233,24 @@ class Plan:
             keep=keep,
             announced=True,
         )
-        return backend.follower(self.compiled.executable, wanted)
+        return self._counted(backend.follower(self.compiled.executable, wanted))
+
+    def _counted(self, served: Served | None) -> Served | None:
+        """What serves calls by machine code, if anything does: from now on the number of the last launch stays where it is."""
+        word = 0 if served is None else self.number_word
+        if word:
+            self.last_launch = partial(attrgetter("value"), ctypes.c_int64.from_address(word))
+        return served
+
+
+def launched(machine_code: Callable[..., object], args: tuple[object, ...]) -> object:
+    """What machine code gives that launches, or `refuse`: a profile times this function."""
+    return machine_code(*args)
+
+
+def refuse(*_: object, **__: object) -> object:
+    """Leaves a call to Python: see `Plan.serve`."""
+    return _REFUSED
 
 
 def _nobody(*_: object, **__: object) -> None:

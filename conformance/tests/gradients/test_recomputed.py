@@ -13,6 +13,7 @@ import pytest
 
 import adstack as qd
 from adstack.gradients.memory.undo import Change, undone
+from adstack.runtime import plans
 from adstack.runtime.adstacks import budget
 
 CELLS, COUNT, STEPS = 3, 6, 4
@@ -188,11 +189,11 @@ def changes(particles: Particles) -> dict[str, Callable[[], None]]:
 
     def stopped() -> None:
         scattered(0)
-        device = particles.grid.buffer.backend
-        device.launch = interrupted
-        with pytest.raises(KeyboardInterrupt):
-            particles.clear()
-        del device.launch
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(particles.grid.buffer.backend, "launch", interrupted)
+            patched.setattr(plans, "launched", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                particles.clear()
         particles.scatter(0, 1.0)
 
     return {

@@ -19,7 +19,7 @@ long as the versions of memory are those of just after them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...analysis.boxes import Box, include
@@ -194,19 +194,17 @@ class Records:
 
     # ---- launches
 
-    def launch(self, call: Call) -> Any:
-        """Launch a call, and note it; the value that the kernel returns."""
+    def launch(self, call: Call, run: Callable[[Call], object] | None = None) -> Any:
+        """Launch a call, by `run` if it is given, and note it; the value that the kernel returns."""
+        run = self._specialisation.run if run is None else run
         if not self.takes_arguments and not self.notes:
             self._records.clear()
-            result = self._specialisation.run(call)  # its number is all that has to be known of it
+            result = run(call)  # its number is all that has to be known of it
             self._tape = None
             return result
         record = self._record(call)
         earlier = self._records.pop(record.key.value, None)  # this launch takes the place of that one
-        if self._way is None:
-            result = self._specialisation.run(call)
-        else:
-            result = self._launch_kept(record, call, self._way, earlier)
+        result = run(call) if self._way is None else self._launch_kept(record, call, self._way, earlier)
         self._keep(record, call, earlier)
         return result
 
@@ -287,7 +285,7 @@ class Records:
         self._unnoted.clear()
         self._last = self._forgotten = launches
         for buffer in self.fields.values():
-            buffer.watched().change(buffer, self._last)  # it keeps no old elements for launches that are not known
+            buffer.watched().change(self._last)  # it keeps no old elements for launches that are not known
         if self.takes_arguments and not self._notes:
             self._notes = True  # later launches have to be told from those
             invalidate()
@@ -333,7 +331,7 @@ class Records:
         if self._way is not None and not record.kept and record.error is None:
             record.error = unkept(self._specialisation)
         lent = call.lent if call.loans else ()
-        for name, buffer in self._places(call).items():
+        for name, buffer in (self._places(call) if self.arrays else self.fields).items():
             if name in lent:
                 record.copies[name] = buffer
             elif buffer.shared or not buffer.owned:

@@ -41,11 +41,11 @@ def argument_key(
     specialisation: Specialisation, call: Call, gone: Callable[[tuple[object, ...]], None] | None = None
 ) -> ArgumentKey:
     """The key of a call; `gone` is told of its value when one of its arrays is not there any more."""
-    if not call.arrays and not call.scalars:
-        return ArgumentKey((), [])
-    bits = scalar_bits(specialisation.plan.compiled.program.params, call.scalars)
     if not call.arrays:
-        return ArgumentKey((bits, ()), [])
+        if not isinstance(call.identity, ArgumentKey):
+            call.identity = _of_numbers(specialisation, call)
+        return call.identity
+    bits = scalar_bits(specialisation.plan.compiled.program.params, call.scalars)
     originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
     arrays = []
     for name, buffer in sorted(call.arrays.items(), key=lambda item: item[0]):
@@ -62,6 +62,13 @@ def argument_key(
     owners: list[weakref.ReferenceType[object]] = [weakref.ref(buffer, forget) for buffer in owned]
     owners += [weakref.ref(owner, forget) for owner in (call.owners or {}).values() if _is_referable(owner)]
     return ArgumentKey(value, owners)
+
+
+def _of_numbers(specialisation: Specialisation, call: Call) -> ArgumentKey:
+    """The key of a call that passes no arrays."""
+    if not call.scalars:
+        return ArgumentKey((), [])
+    return ArgumentKey((scalar_bits(specialisation.plan.compiled.program.params, call.scalars), ()), [])
 
 
 def _place(array: Array) -> tuple[object, ...]:

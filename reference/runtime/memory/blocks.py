@@ -221,8 +221,12 @@ class Block(Uncopied):
             words[MARK] = 0 if served is None else served.mark(self.storage)
             words[EXTENTS:] = list(self.shape)
             words[VERSION], words[CHANGED] = self._version, UNWATCHED
+            self._tell(words)  # first: an interrupt may come at any time
             self._record = words
         return self._record
+
+    def _tell(self, words: Words) -> None:
+        """Such a record is about to be the block's."""
 
     # ---- what it holds
 

@@ -87,7 +87,7 @@ class Buffer(Block):
     def watched(self, watcher: Watcher | None = None) -> Watch:
         """Its watch, made if there is none. With a watcher, kernels that write it go through Python from now on."""
         if self.watch is None:
-            self.watch = Watch()
+            self.watch = Watch(self._record)
         if watcher is not None:
             fresh = not self.watch.strict
             self.watch.add(watcher)
@@ -97,14 +97,11 @@ class Buffer(Block):
                     invalidate()  # those that machine code serves must ask
         return self.watch
 
-    def record(self) -> Words:
-        """See `Block.record`."""
-        words = self._record
-        if words is None:
-            words = super().record()
-            if self.watch is not None and self.watch.strict:
+    def _tell(self, words: Words) -> None:
+        if self.watch is not None:
+            self.watch.words = words
+            if self.watch.strict:
                 words[CHANGED] = self.watch.last
-        return words
 
     # ---- what the host writes
 

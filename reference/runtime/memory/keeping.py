@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...analysis.boxes import Box
+from ...analysis.boxes import Box, slices
 from ..protocol.abilities import copying
 from ..protocol.backend import Backend, Storage
 from .blocks import Array, Block
@@ -34,7 +34,7 @@ class Copies:
     def add(self, block: Block, start: int, target: Block, count: int) -> None:
         """Copy `count` elements of a block from the `start`th on to the beginning of a target."""
         self._blocks.append(block)
-        self._parts.append((block.handle(), start, target.handle(), count))
+        self._parts.append((block.handle(), start, target.storage, count))
 
     def queue(self, backend: Backend) -> None:
         """Let the device make them, after what was queued before."""
@@ -54,23 +54,22 @@ class Kept:
         box: which elements are meant.
         shape: the block's extents.
         copies: among which they are copied.
+
+    Attributes:
+        nbytes: bytes that it takes.
     """
 
-    __slots__ = ("__weakref__", "_box", "_copies", "_shape", "_start", "memory")
+    __slots__ = ("__weakref__", "_box", "_copies", "_shape", "_start", "memory", "nbytes")
 
     def __init__(self, memory: Block, start: int, box: Box, shape: tuple[int, ...], copies: Copies) -> None:
         self.memory, self._start, self._box, self._shape = memory, start, box, shape
         self._copies = copies
+        self.nbytes = memory.shape[0] * memory.dtype.size
 
     @property
     def is_there(self) -> bool:
         """Whether they were copied."""
         return self._copies.queued
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that it takes."""
-        return self.memory.taken
 
     def array(self) -> Array:
         """The elements, of the box's shape."""
@@ -90,7 +89,7 @@ def _span(shape: tuple[int, ...], box: Box) -> tuple[int, int]:
 def _fitting(spare: list[Block] | None, count: int) -> Block | None:
     """Spare memory for so many elements, which is taken out; None if there is none."""
     for k, one in enumerate(spare or ()):
-        if one.shape[0] == count and one.alive:
+        if one.shape[0] == count and one.storage is not None:
             assert spare is not None
             return spare.pop(k)
     return None
@@ -112,9 +111,9 @@ def keep(block: Block, box: Box, spare: list[Block] | None = None, copies: Copie
         AdstackMemoryError: the device has no memory for it.
         MemoryError: the host has none.
     """
-    device = copying(block.backend)
-    if device is None:
-        return block.part(box)
+    if copies is None and copying(block.backend) is None:
+        view = block.view()
+        return block.part(box) if view is None else np.array(view[slices(box)])
     start, count = _span(block.shape, box)
     if count == 1:
         return np.full((1,) * len(box), block.item(tuple(low for low, _ in box)), block.dtype.numpy)

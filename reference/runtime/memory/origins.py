@@ -8,20 +8,22 @@ from typing import Final
 
 from ...analysis.boxes import Box, contains, intersection, volume
 
-__all__ = ["Origins", "Tiles", "clipped", "digest", "together"]
+__all__ = ["DIGEST", "Origins", "Tiles", "clipped", "digest", "together"]
 
 Origins = tuple[tuple[Box, bytes], ...]
 """(box, origin), in the order of the boxes, which are disjoint; what may come last is where the rest comes from."""
 
 MOST: Final = 4096
 """How many boxes are told apart in one buffer."""
+DIGEST: Final = 16
+"""Bytes of an origin."""
 FEW: Final = 4
 """Boxes that reach over at most so many indices of the first axis are looked up by these."""
 
 
 def digest(*parts: bytes) -> bytes:
     """128 bits that stand for some bytes."""
-    return blake2b(b"".join(parts), digest_size=16).digest()
+    return blake2b(b"".join(parts), digest_size=DIGEST).digest()
 
 
 def together(origins: Iterable[tuple[Box, bytes]]) -> bytes:
@@ -36,48 +38,49 @@ class Tiles:
         rest: the origin of elements for which no other has been put.
 
     Attributes:
+        known: the boxes that were put as they are, with their origins, which may be replaced.
         alone: gives the origin of a box that was put as it is; None of another one.
     """
 
     def __init__(self, rest: bytes) -> None:
         self._rest = rest
-        self._tiles: dict[Box, bytes] = {}
-        self.alone: Callable[[Box], bytes | None] = self._tiles.get
+        self.known: dict[Box, bytes] = {}
+        self.alone: Callable[[Box], bytes | None] = self.known.get
         self._rows: dict[int, dict[Box, None]] = {}  # of the first axis: the boxes that have it
         self._wide: dict[Box, None] = {}  # the boxes that have more than a few
 
     def within(self, box: Box) -> Origins:
         """The origins of the elements in a box."""
-        origin = self._tiles.get(box)
+        origin = self.known.get(box)
         if origin is not None:
             return ((box, origin),)
-        return clipped(((tile, self._tiles[tile]) for tile in self._near(box)), box, self._rest)
+        return clipped(((tile, self.known[tile]) for tile in self._near(box)), box, self._rest)
 
     def put(self, box: Box, origin: bytes) -> None:
         """The elements in a box have another origin from now on."""
-        if box not in self._tiles:
-            if len(self._tiles) >= MOST:
+        if box not in self.known:
+            if len(self.known) >= MOST:
                 self._join()
             for tile in list(self._near(box)):
                 if intersection(tile, box) is not None:
                     self._cut(tile, box)
             for rows in self._indices(box):
                 rows[box] = None
-        self._tiles[box] = origin
+        self.known[box] = origin
 
     def _join(self) -> None:
         """Tell no boxes apart any more."""
-        self._rest = together((*sorted(self._tiles.items()), ((), self._rest)))
-        for tiles in (self._tiles, self._rows, self._wide):
+        self._rest = together((*sorted(self.known.items()), ((), self._rest)))
+        for tiles in (self.known, self._rows, self._wide):
             tiles.clear()
 
     def _cut(self, tile: Box, box: Box) -> None:
         """Take the elements of a box out of one that meets it."""
-        origin = self._tiles.pop(tile)
+        origin = self.known.pop(tile)
         for rows in self._indices(tile):
             del rows[tile]
         for piece in _without(tile, box):
-            self._tiles[piece] = origin
+            self.known[piece] = origin
             for rows in self._indices(piece):
                 rows[piece] = None
 
@@ -92,7 +95,7 @@ class Tiles:
     def _near(self, box: Box) -> Iterable[Box]:
         """The boxes that may meet one, each once."""
         if not box or box[0][1] - box[0][0] >= FEW:
-            return self._tiles
+            return self.known
         rows = (self._rows.get(k, {}) for k in range(box[0][0], box[0][1] + 1))
         return dict.fromkeys((*self._wide, *(tile for row in rows for tile in row)))
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from hashlib import blake2b
+from typing import Final, Protocol, TypeAlias
 
 from ...analysis.boxes import Box, contains
 from ...analysis.may_access import Accesses
@@ -24,7 +25,8 @@ from ...analysis.must_access import must_access
 from ...ir.ops import RANDOM
 from ...ir.structure import Program
 from ..protocol.backend import Scalars
-from .origins import Origins, Tiles, digest, together
+from ..protocol.words import BY_MACHINE_CODE, VERSION, Words
+from .origins import DIGEST, Origins, Tiles, digest, together
 from .scalar_bits import scalar_bits
 
 __all__ = ["History", "Sources", "Written"]
@@ -88,9 +90,14 @@ class History:
 
     def launch(self, written: Written, name: str) -> None:
         """A launch is about to write the buffer, which it calls `name`."""
-        origin = digest(written.origin, name.encode())
-        for box, is_new in written.boxes.get(name, ()):
-            self.tiles.put(box, origin if is_new else digest(origin, self.digest((box,))))
+        origin, boxes = written
+        origin, tiles = blake2b(origin + name.encode(), digest_size=DIGEST).digest(), self.tiles
+        for box, is_new in boxes.get(name, ()):
+            after = origin if is_new else digest(origin, self.digest((box,)))
+            if box in tiles.known:
+                tiles.known[box] = after
+            else:
+                tiles.put(box, after)
 
 
 class CompiledProgram(Protocol):
@@ -136,6 +143,10 @@ class Remembering(Protocol):
     def history(self) -> History:
         """Where what the buffer holds comes from."""
 
+    @property
+    def words(self) -> Words | None:
+        """The record of the buffer, if it has one."""
+
 
 @dataclass
 class _Accessed:
@@ -152,17 +163,10 @@ class _Accessed:
     written: Mapping[str, Sequence[tuple[Box, bool]]]
 
 
-@dataclass
-class Written:
-    """A launch that is about to write watched memory.
-
-    Attributes:
-        origin: of what it writes.
-        boxes: name of a place -> (box that it may write, whether what is there afterwards does not depend on what was).
-    """
-
-    origin: bytes
-    boxes: Mapping[str, Sequence[tuple[Box, bool]]]
+Written: TypeAlias = tuple[bytes, Mapping[str, Sequence[tuple[Box, bool]]]]
+"""A launch that is about to write watched memory: the origin of what it writes, and name of a place -> (box that it may
+write, whether what is there afterwards does not depend on what was there before).
+"""
 
 
 class Sources:
@@ -176,6 +180,7 @@ class Sources:
     def __init__(self, compiled: CompiledProgram, buffers: Mapping[str, Remembered]) -> None:
         self._compiled, self._buffers = compiled, buffers
         self._itself = _unique()
+        self._params = compiled.program.params
         self._accessed: dict[int, _Accessed] = {}  # by the identity of the elements
         self._is_random: bool | None = None
 
@@ -190,29 +195,28 @@ class Sources:
         accessed = self._accessed.get(id(reach))
         if accessed is None:
             accessed = self._access(scalars, arrays, reach)
-        return Written(self._origin(scalars, arrays, accessed), accessed.written)
-
-    def _origin(self, scalars: Scalars, arrays: Mapping[str, Remembered], accessed: _Accessed) -> bytes:
         if self._is_random is None:
             self._is_random = _draws_random(self._compiled.program)
         if self._is_random:
-            return _unique()
-        params = self._compiled.program.params
-        parts = [self._itself, scalar_bits(params, scalars) if params else b""]
+            return _unique(), accessed.written
+        parts = [self._itself, scalar_bits(self._params, scalars) if self._params else b""]
         for name, boxes in accessed.read:
             buffer = self._buffers[name] if name in self._buffers else arrays[name]
             if buffer.shared:
-                return _unique()
-            if buffer.watch is None:
+                return _unique(), accessed.written
+            watch = buffer.watch
+            if watch is None:
                 parts.append(b"version " + buffer.version.to_bytes(8, "little", signed=True))
                 continue
-            history, unseen = buffer.watch.history, buffer.written
+            history, words = watch.history, watch.words
+            unseen = buffer.written if words is None else words[VERSION] & BY_MACHINE_CODE
             if history.unseen != unseen:
                 history.settle(unseen)
-            parts.append(history.digest(boxes))
+            alone = history.tiles.alone(boxes[0]) if len(boxes) == 1 else None
+            parts.append(history.digest(boxes) if alone is None else alone)
         if arrays:
             parts.append(repr([(name, buffer.shape) for name, buffer in arrays.items()]).encode())
-        return digest(*parts)
+        return blake2b(b"".join(parts), digest_size=DIGEST).digest(), accessed.written
 
     def _access(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> _Accessed:
         """What launches like this one access; noted."""

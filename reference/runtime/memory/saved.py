@@ -32,6 +32,7 @@ class Saved:
             counts.
         writers: who wrote.
         lost: whether the contents were given up.
+        boxes: those of the patches.
     """
 
     number: int
@@ -39,7 +40,7 @@ class Saved:
     writers: dict[str, None] = field(default_factory=dict)
     lost: bool = False
     nbytes: int = 0
-    _boxes: set[Box] = field(default_factory=set)
+    boxes: set[Box] = field(default_factory=set)
     _large: list[Box] = field(default_factory=list)
     _single: int = 0
 
@@ -53,7 +54,7 @@ class Saved:
 
     def save(self, buffer: Block, box: Box, spare: list[Block], history: History, copies: Copies | None) -> None:
         """Save the contents of a box, unless they are saved already, at once or with some other copies."""
-        if box in self._boxes:
+        if box in self.boxes:
             return
         for one in self._large:
             if contains(one, box):
@@ -70,8 +71,10 @@ class Saved:
             kept = None
         if kept is None:
             self.lose()
-        self.patches.append((box, np.empty(0) if kept is None else kept, history.origins(box)))
-        self._boxes.add(box)  # now that it is kept: an interrupt may come at any time
+        alone = history.tiles.alone(box)
+        origins = history.origins(box) if alone is None else ((box, alone),)
+        self.patches.append((box, np.empty(0) if kept is None else kept, origins))
+        self.boxes.add(box)  # now that it is kept: an interrupt may come at any time
         if is_large:
             self._large.append(box)
         if kept is not None:
@@ -90,9 +93,9 @@ class Saved:
         if later.lost and not self.lost:
             self.lose()
         for box, kept, origins in later.patches:
-            if box not in self._boxes and not any(contains(one, box) for one in self._large):
+            if box not in self.boxes and not any(contains(one, box) for one in self._large):
                 self.patches.append((box, np.empty(0) if self.lost else kept, origins))
-                self._boxes.add(box)
+                self.boxes.add(box)
                 if volume(box) > 1:
                     self._large.append(box)
                 self.nbytes += 0 if self.lost else kept.nbytes

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ...analysis.boxes import Box, contains, intersection, slices
 from ..adstacks.budget import current
-from ..protocol.words import UNCHANGED
+from ..protocol.words import BY_MACHINE_CODE, CHANGED, UNCHANGED, VERSION, Words
 from .blocks import Array, Block
 from .keeping import Copies, Kept
 from .origins import clipped
@@ -93,10 +93,12 @@ class Watch:
         last: how many launches there had been when a change was noted last, see `words.CHANGED`.
         saved: what was kept, oldest first.
         history: who wrote.
+        words: the record of the buffer, which tells how often machine code wrote it; None as long as there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: Words | None = None) -> None:
         self.last = UNCHANGED
+        self.words = words
         self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
         self.savers: list[Saver] = []
@@ -124,7 +126,7 @@ class Watch:
         buffer: Block,
         writer: str,
         boxes: Sequence[Box] | None = None,
-        launch: tuple[Written, str] | None = None,
+        launch: tuple[Written, str, int] | None = None,
         copies: Copies | None = None,
     ) -> None:
         """Some boxes of elements of the buffer (None: any elements) are about to be written.
@@ -133,52 +135,59 @@ class Watch:
             buffer: whose watch this is.
             writer: who writes, in words.
             boxes: where.
-            launch: which launch writes, and what it calls the buffer; None if the host does.
+            launch: which launch writes, what it calls the buffer, and how many launches there were; None if the host
+                writes.
             copies: to which whoever writes adds what is to be copied before; None to have it copied now.
         """
         for saver in tuple(self.savers):
             saver.before(buffer)
-        unseen = buffer.written
-        if self.history.unseen != unseen:
-            self.history.settle(unseen)
-        watchers = [one for reference in self._watchers if (one := reference()) is not None] if self._watchers else ()
-        if watchers:
-            launches = buffer.backend.launches
-            if launches != self._launches:
-                self._start(buffer, launches, watchers)
-                self._launches = launches  # now that it has begun: an interrupt may come at any time
+        history, words = self.history, self.words
+        unseen = buffer.written if words is None else words[VERSION] & BY_MACHINE_CODE
+        if history.unseen != unseen:
+            history.settle(unseen)
+        if self._watchers:
+            launches = buffer.backend.launches if launch is None else launch[2]
+            found_by = self._found_by(buffer) if launches != self._launches else 0
+            if found_by:
+                self._start(max(launches, found_by))  # machine code may have launched since they were counted
+            self._launches = launches  # now that it has begun: an interrupt may come at any time
             if self.saved:
-                self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, watchers, copies)
+                self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, copies)
         if launch is None:
-            self.history.write(boxes)
+            history.write(boxes)
         else:
-            self.history.launch(*launch)
+            history.launch(launch[0], launch[1])
 
-    def _save(
-        self,
-        buffer: Block,
-        writer: str,
-        boxes: Sequence[Box],
-        watchers: Sequence[Watcher],
-        copies: Copies | None,
-    ) -> None:
+    def _save(self, buffer: Block, writer: str, boxes: Sequence[Box], copies: Copies | None) -> None:
         latest = self.saved[-1]
-        for watcher in watchers:
+        for reference in self._watchers:
+            watcher = reference()
+            if watcher is None:
+                continue
             needs = watcher.needs(buffer)
             for box in boxes:
-                for common in (box,) if needs is None else _meeting(box, needs):
+                for common in (box,) if needs is None or box in needs else _meeting(box, needs):
                     latest.writers[writer] = None
-                    latest.save(buffer, common, self._spare, self.history, copies)
+                    if common not in latest.boxes:
+                        latest.save(buffer, common, self._spare, self.history, copies)
 
-    def _start(self, buffer: Block, launches: int, watchers: Sequence[Watcher]) -> None:
-        """Begin to keep another state before the first write after launches, if any of these were made by watchers."""
+    def _found_by(self, buffer: Block) -> int:
+        """The last launch of watchers since the newest state, which found what is about to change; 0 if there was none.
+
+        These watchers are told that it changes.
+        """
         newest = self.saved[-1].number if self.saved else 0
-        later = [watcher for watcher in watchers if watcher.last() > newest]
-        for watcher in later:
-            watcher.changes(buffer)
-        if not later:
-            return
-        self.change(buffer, launches)
+        latest = 0
+        for reference in self._watchers:
+            watcher = reference()
+            if watcher is not None and (last := watcher.last()) > newest:
+                watcher.changes(buffer)
+                latest = max(latest, last)
+        return latest
+
+    def _start(self, launches: int) -> None:
+        """Begin to keep another state, before the first write after so many launches."""
+        self.change(launches)
         if self.saved and not self.saved[-1].patches:
             self.saved[-1].number = launches
         else:
@@ -187,10 +196,11 @@ class Watch:
             self._trim()
             self._many = 2 + 2 * len(self.saved)
 
-    def change(self, buffer: Block, launches: int) -> None:
+    def change(self, launches: int) -> None:
         """Say that the buffer is not known any more as any of so many launches found it, without Python."""
         self.last = launches
-        buffer.changed(launches)
+        if self.words is not None:
+            self.words[CHANGED] = launches
 
     def since(self, number: int, within: Sequence[Box] | None = None) -> bool:
         """Whether an element of some boxes (None: any) may have been written since a launch."""

@@ -35,6 +35,9 @@ class Follower(Protocol):
     def before(self, otherwise: Callable[..., object]) -> Callable[..., object]:
         """A callable that leaves all other calls to `otherwise`."""
 
+    def always(self, otherwise: Callable[..., object]) -> Callable[..., object]:
+        """A callable that serves such calls whichever comes next: the caller has announced what they write."""
+
     def renew(self) -> None:
         """Serve calls in the epoch of now: the caller knows that all memory is still there."""
 
