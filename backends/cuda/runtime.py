@@ -383,6 +383,12 @@ class CudaBackend(Served[Executable]):
             driver.fill(storage.address, storage.count, element)
         return True
 
+    def clear(self, storages: Sequence[DeviceArray]) -> None:
+        """See `Transferring.clear`."""
+        with self._doing("filling memory of the device") as driver:
+            for one in storages:
+                driver.fill(one.address, one.count, bytes(one.dtype.size))
+
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
         """See `Transferring.copy`."""
         self.copy_parts([(source, 0, target, source.count)])

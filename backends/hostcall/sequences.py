@@ -103,6 +103,7 @@ class Sequenced:
         self._launches = _Launches([call for _, call in served], device)
         self._noted = {k: self._launches.pairs(call.reverse or call.forward) for k, call in served}
         self._rows = table([{} if call is None else self._call(k, call) for k, call in enumerate(calls)], CALL)
+        self._address = self._rows.ctypes.data
         self._steps, self._begins = self._reversing()
         self._behind = [-begin for begin in self._begins]  # ascending
         self._restores, self._offsets = self._restoring()
@@ -192,7 +193,7 @@ class Sequenced:
             "asks": GUARD[ASKING],
             "rewired": GUARD[REWIRED],
             "position": first,
-            "calls": self._rows.ctypes.data,
+            "calls": self._address,
             "count": len(self._calls),
             "torn": 0,
         }

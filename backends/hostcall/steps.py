@@ -111,6 +111,7 @@ class Steps:
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = parts
         self._table = table([part.row for part in parts], STEP)
+        self._address = self._table.ctypes.data
 
     def run(self, position: ctypes.c_int64, end: int) -> None:
         """Do them from a position on, up to one. If something is raised, that is the position of where it was.
@@ -118,7 +119,7 @@ class Steps:
         The caller is the one thread that launches, see `launching.alone`.
         """
         while True:
-            launching.repeat(self._table.ctypes.data, position, end)
+            launching.repeat(self._address, position, end)
             at = position.value
             if at >= end:
                 return

@@ -282,6 +282,11 @@ class VulkanBackend(Served[Executable]):
                 self.stream.fill(storage, int.from_bytes(word, "little"))
         return True
 
+    def clear(self, storages: Sequence[Piece]) -> None:
+        """See `Transferring.clear`."""
+        with self.common.lock:
+            self.stream.clear(storages)
+
     def copy(self, source: Piece, target: Piece) -> None:
         """See `Transferring.copy`."""
         with self.common.lock:

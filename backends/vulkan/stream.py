@@ -182,6 +182,14 @@ class Stream:
             self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, word)
             target.batch = self.batch
 
+    def clear(self, targets: Sequence[Piece]) -> None:
+        """Fill pieces with zeros."""
+        with uninterrupted():
+            fill, commands, batch = self.device.vk["vkCmdFillBuffer"], self._ordered(), self.batch
+            for target in targets:
+                fill(commands, target.block.buffer, target.offset, target.size, 0)
+                target.batch = batch
+
     def write(self, target: Piece, octets: bytes) -> None:
         """Replace the beginning of a piece by few bytes, the `octets`: a multiple of 4 and at most 64 KiB."""
         with uninterrupted():

@@ -68,7 +68,7 @@ class Field(Uncopied, HostArray):
             )
         stem = re.sub(r"\W", "_", name) or "field"
         self.unique: str = f"{of.unique}.{role}" if of else f"{stem}_{next(_numbers)}"
-        state.current().adopt(self)
+        state.current().adopt(self, is_data=True)
 
     # ---- placement
 

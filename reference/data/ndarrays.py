@@ -63,7 +63,7 @@ class Ndarray(HostArray):
         self._shape = shape
         self._offset = (0,) * len(shape)
         self._buffer: Buffer | None = self._attach(Buffer(runtime.backend, dtype, shape + element_shape))
-        runtime.adopt(self)
+        runtime.adopt(self, is_data=True)
 
     @property
     def primal(self) -> Ndarray | None:

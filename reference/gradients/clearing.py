@@ -7,17 +7,18 @@ only when this thread comes to use it.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from ..data.fields import Field
-from ..data.ndarrays import Ndarray
 from ..errors import AdstackArgumentError
 from ..runtime import state
 from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.clearing import fill
 from ..values.calling import takes
 
-__all__ = ["claim", "clear_all", "clear_all_gradients", "is_another_threads"]
+__all__ = ["are_others", "claim", "clear_all", "clear_all_gradients", "is_another_threads"]
 
 
 class _Me(threading.local):
@@ -28,18 +29,22 @@ class _Me(threading.local):
 
 
 _ME: Final = _Me()
-_USERS: Final[WeakKeyDictionary[Buffer, object]] = WeakKeyDictionary()
-"""Who used memory of gradients or duals last."""
+_USER: Final = attrgetter("user")
 
 
 def claim(buffer: Buffer) -> None:
     """Note that this thread is the one that uses the memory `buffer` from now on."""
-    _USERS[buffer] = _ME.mark
+    buffer.user = _ME.mark
 
 
 def is_another_threads(buffer: Buffer) -> bool:
     """Whether another thread was the last to claim the memory `buffer`."""
-    return _USERS.get(buffer, _ME.mark) is not _ME.mark
+    return buffer.user is not None and buffer.user is not _ME.mark
+
+
+def are_others(buffers: Iterable[Buffer]) -> bool:
+    """Whether another thread was the last to claim any of some memory."""
+    return not {None, _ME.mark}.issuperset(map(_USER, buffers))
 
 
 @takes("ad.clear_all_gradients")
@@ -56,13 +61,15 @@ def clear_all_gradients(gradient_type: object = None) -> None:
     clear_all("grad", everyones=True)
 
 
-def clear_all(role: str, *, everyones: bool = False) -> None:
+def clear_all(role: str, *, everyones: bool = False, also: Iterable[Buffer] = ()) -> None:
     """Set the gradients ("grad") of all fields, or the duals ("dual") of all fields and ndarrays, to zero; in both
-    cases also the duals of gradients. What another thread used last is left as it is, unless `everyones`.
+    cases also the duals of gradients; and some other memory. What another thread used last is left as it is, unless
+    `everyones`.
     """
-    kinds = (Field, Ndarray) if role == "dual" else (Field,)
-    for resident in state.current().residents():
-        if isinstance(resident, kinds) and resident.role in (role, "grad.dual") and resident.has_data():
-            buffer = resident.buffer
-            if everyones or not is_another_threads(buffer):
-                buffer.write(0)
+    roles, users, buffers = (role, "grad.dual"), (None, _ME.mark), [*also]
+    for data in state.current().data():
+        if data.role in roles and data.has_data() and (role == "dual" or isinstance(data, Field)):
+            buffer = data.buffer
+            if everyones or buffer.user in users:
+                buffers.append(buffer)
+    fill(buffers)

@@ -236,7 +236,7 @@ class Plan:
         return self._counted(backend.follower(self.compiled.executable, wanted))
 
     def _counted(self, served: Served | None) -> Served | None:
-        """What serves calls by machine code, if anything does: from now on the number of the last launch stays where it is."""
+        """What serves calls by machine code, if anything does: the number of the last launch stays where it is then."""
         word = 0 if served is None else self.number_word
         if word:
             self.last_launch = partial(attrgetter("value"), ctypes.c_int64.from_address(word))

@@ -7,7 +7,8 @@ import os
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol
 
 from ..errors import AdstackError, AdstackRuntimeError
 from .adstacks import budget
@@ -55,22 +56,27 @@ class Runtime:
         self.options = options
         self.epoch = next(self._epochs)
         self.ended = False
-        self._residents: weakref.WeakSet[Resident] = weakref.WeakSet()
+        self._residents: dict[int, weakref.ref[Resident]] = {}  # by their identities
+        self._data: dict[int, weakref.ref[Resident]] = {}
         self.staging = Staging(self.backend)
-        self._residents.add(self.staging)
+        self.adopt(self.staging)
 
-    def adopt(self, resident: Resident) -> None:
-        """Tell `resident` when this runtime ends; AdstackRuntimeError if it has ended."""
+    def adopt(self, resident: Resident, *, is_data: bool = False) -> None:
+        """Tell `resident` when this runtime ends; AdstackRuntimeError if it has ended. Of data tell also `data`."""
         with RUNTIME_LOCK.lock:
             if self.ended:
                 resident.drop()
                 raise _ended("the data was being made")
-            self._residents.add(resident)
+            for kept in (self._residents, self._data) if is_data else (self._residents,):
+                kept[id(resident)] = weakref.ref(resident, partial(kept.pop, id(resident)))
 
     def residents(self) -> list[Resident]:
         """What lives in this runtime."""
-        with RUNTIME_LOCK.lock:
-            return list(self._residents)
+        return [one for reference in list(self._residents.values()) if (one := reference()) is not None]
+
+    def data(self) -> list[Any]:
+        """The fields and ndarrays that live in it."""
+        return [one for reference in list(self._data.values()) if (one := reference()) is not None]
 
     def close(self) -> None:
         """Wait for every launch, of whatever thread, then drop all residents.

@@ -80,5 +80,9 @@ class Parts(Whole):
     def fill(self, storage: Any, element: bytes) -> bool:
         return False
 
+    def clear(self, storages: Any) -> None:
+        for storage in storages:
+            storage[...] = 0
+
     def copy(self, source: Any, target: Any) -> None:
         target[...] = source

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adstack as qd
+from adstack.runtime.memory.clearing import fill
 
 ARCHS = ("reference", "cpu", "cuda", "vulkan")
 DEVICES = ("cuda", "vulkan")
@@ -123,3 +124,20 @@ def test_what_cannot_be_converted_leaves_everything_as_it_was(arch, start):
     with pytest.raises((ValueError, TypeError)):
         x.buffer.write(np.array([2.0, 2.0, "no", 2.0], object))
     assert x.to_numpy().tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("arch", ARCHS)
+def test_several_memories_get_one_number_together(arch, number, start):
+    start(arch)
+    fields = [qd.field(getattr(qd, name), shape=(3, k + 1)) for k, name in enumerate(("f32", "i32", "u8", "u1", "i64"))]
+    for field in fields:
+        field.fill(1 - number)
+    buffers = [field.buffer for field in fields]
+    versions = [buffer.version for buffer in buffers]
+    fill(buffers, number)
+    for field, version in zip(fields, versions, strict=True):
+        assert (field.to_numpy() == number).all()
+        assert field[2, 0] == number
+        assert field.buffer.version != version
+    fill([], number)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,19 @@ from ...runtime.memory.origins import Tiles
 from ...runtime.threads.scopes import Scoped
 from .needed import Needed, differing
 
-__all__ = ["Change", "Log", "Overwritten", "Rewound", "Touched", "differing", "identity", "lent", "undone", "whole"]
+__all__ = [
+    "Change",
+    "Log",
+    "Overwritten",
+    "Rewound",
+    "Touched",
+    "differing",
+    "identity",
+    "lent",
+    "standing",
+    "undone",
+    "whole",
+]
 
 _ATTEMPTS: Final = 8
 """How often memory is put back before a failure to do so is raised."""
@@ -82,6 +94,15 @@ class Change:
         return copy
 
 
+Standing: TypeAlias = tuple[Buffer, int, "Tiles | None"]
+"""A buffer, its version, and where its contents come from."""
+
+
+def standing(buffers: Iterable[Buffer]) -> list[Standing]:
+    """How buffers stand that are about to be wound back: see `Rewound.wound`."""
+    return [(one, one.version, None if one.watch is None else one.watch.history.tiles) for one in buffers]
+
+
 class Rewound:
     """Memory that was wound back, and the way to what it was: whatever interrupts it.
 
@@ -96,16 +117,16 @@ class Rewound:
         """Write old values; the new ones are kept first, and the change has them from then on."""
         buffer, positions = change.buffer, change.positions
         keep = functools.partial(self._keep, buffer, positions)
-        with self.winding([buffer]):
-            change.values = buffer.exchange(positions, change.values, keep)
+        before = standing([buffer])
+        change.values = buffer.exchange(positions, change.values, keep)
+        self.wound(before)
 
-    @contextmanager
-    def winding(self, buffers: Collection[Buffer]) -> Iterator[None]:
-        """A context in which these buffers are wound back, and nothing else writes them."""
-        before = [(buffer.version, None if buffer.watch is None else buffer.watch.history.tiles) for buffer in buffers]
-        yield
-        for buffer, (version, origins) in zip(buffers, before, strict=True):
-            versions = self._versions.setdefault(id(buffer), _Versions(buffer, version, version, origins))
+    def wound(self, before: Sequence[Standing]) -> None:
+        """Buffers that stood as `before` says have been wound back, and nothing else has written them since."""
+        for buffer, version, origins in before:
+            versions = self._versions.get(id(buffer))
+            if versions is None:
+                versions = self._versions[id(buffer)] = _Versions(buffer, version, version, origins)
             if versions.last == version:
                 versions.last = buffer.version
 
@@ -230,12 +251,13 @@ class Log:
     Launches announce what they write (`launching`), and everybody else does (`Watch.before`).
 
     Attributes:
+        needed: the buffers, by identity.
         holder: gives None once nobody needs the log any more, though nobody may have closed it.
         silence: gives None unless writes are not to be logged.
     """
 
     def __init__(self) -> None:
-        self._needed: dict[Hashable, Needed] = {}
+        self.needed: dict[Hashable, Needed] = {}
         self.holder: Callable[[], object] | None = None
         self.silence: Callable[[], object] | None = None
 
@@ -245,9 +267,9 @@ class Log:
             if not one.buffer.alive:
                 continue
             key = identity(one.buffer)
-            needed = self._needed.get(key)
+            needed = self.needed.get(key)
             if needed is None:
-                needed = self._needed[key] = self._new(one)
+                needed = self.needed[key] = self._new(one)
             needed.need(one.boxes)
 
     def _new(self, one: Touched) -> Needed:
@@ -260,7 +282,7 @@ class Log:
     def launching(self, written: Iterable[Touched]) -> Scoped:
         """A launch inside writes at most these elements."""
         for one in written:
-            needed = self._needed.get(identity(one.buffer))
+            needed = self.needed.get(identity(one.buffer))
             if needed is not None:
                 needed.save(one.boxes)
         return _Quiet(self)
@@ -277,19 +299,19 @@ class Log:
                 self._leave(buffer)  # an interrupt may have come before it could be noted
             return
         silent = self.silence is not None and self.silence() is not None
-        needed = None if silent else self._needed.get(identity(buffer))
+        needed = None if silent else self.needed.get(identity(buffer))
         if needed is not None:
             needed.save(None)
 
     def needs(self) -> list[Touched]:
         """The elements that are watched."""
-        return [Touched(one.label, one.buffer, list(one.boxes)) for one in self._needed.values()]
+        return [Touched(one.label, one.buffer, list(one.boxes)) for one in self.needed.values()]
 
     def close(self) -> None:
         """Stop logging, and give up what is kept."""
-        for needed in self._needed.values():
+        for needed in self.needed.values():
             self._leave(needed.buffer)
-        self._needed = {}
+        self.needed = {}
 
     def _leave(self, buffer: Buffer) -> None:
         if buffer.watch is not None and self in buffer.watch.savers:
@@ -299,8 +321,8 @@ class Log:
 
     def mark(self) -> list[Change]:
         """The changes since the last mark, which this becomes."""
-        if not self._needed:
+        if not self.needed:
             return []
-        alive = [needed for needed in self._needed.values() if needed.buffer.alive]
+        alive = [needed for needed in self.needed.values() if needed.buffer.alive]
         changes = [(needed, needed.changed()) for needed in alive]
         return [Change(needed.label, needed.buffer, *change) for needed, change in changes if change is not None]

@@ -10,8 +10,10 @@ from ...launch.arguments import Call
 from ...launch.results import result_value
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.clearing import fill
 from ...runtime.state import Runtime
-from ...runtime.threads.recording import Constant, Forward, in_charge, is_recording
+from ...runtime.threads.recording import RECORDERS, Constant, Forward, in_charge, is_recording
+from ..clearing import clear_all
 from ..events import Launch
 from ..modes.companions import accompanied
 from ..modes.jvp import has_second, refuse_partial
@@ -37,11 +39,13 @@ class Around:
     @classmethod
     def here(cls, loss: Loss) -> Around:
         """What is in force in this thread; AdstackRuntimeError if it is a tape, or the loss has no dual."""
+        if not RECORDERS:
+            return _ALONE
         recorder: object = in_charge()
         if recorder is None or not isinstance(recorder, Forward):  # protocols are slow to ask
             if is_recording():
                 raise AdstackRuntimeError("a Tape can't be opened inside another Tape", do="leave that first")
-            return cls()
+            return _ALONE
         if getattr(loss.data, "dual", None) is None or not loss.data.dual.is_placed:
             raise AdstackRuntimeError(
                 "the loss of a Tape inside FwdMode has no dual",
@@ -82,13 +86,26 @@ class Around:
         if self.forward is not None:
             self.forward.host_looked(array)
 
-    def begin(self, constant: Constant, *, plain: bool) -> None:
-        """The tape begins to record; a `plain` one sets gradients to zero, and checks nothing.
+    def begin(self, loss: Loss, constant: Constant, *, clears: bool, checks: bool) -> None:
+        """The tape begins to record: the loss starts from zero, and so do gradients if the tape `clears` them.
 
-        `constant` is told which tangents are zero because other threads have written what they are beside.
+        Args:
+            loss: of the tape.
+            constant: is told which tangents are zero because other threads have written what they are beside.
+            clears: whether gradients start from zero.
+            checks: whether the tape checks something.
         """
-        if self.forward is not None:
-            self.forward.open_tape(constant, plain=plain)
+        if self.forward is None:
+            start = loss.starting()
+            if clears:
+                clear_all("grad", also=start)
+            else:
+                fill(start)
+            return
+        if clears:
+            clear_all("grad")
+        self.forward.open_tape(constant, plain=clears and not checks)
+        loss.start()
 
     def read(self, value: float, links: Links) -> Any:
         """A `value` that the host has read of memory that has a gradient: a number that no gradient can be taken of."""
@@ -146,3 +163,7 @@ class Around:
                 f"{function.__name__} {what}, and there are no second derivatives of it",
                 do="call it outside of qd.ad.FwdMode, or without a Tape",
             )
+
+
+_ALONE: Final = Around()
+"""Nothing is in force."""

@@ -46,14 +46,21 @@ class Ended:
     """
 
     def __init__(self, needed: Iterable[Touched] = ()) -> None:
-        self._left = [_Left(one) for one in needed if one.buffer.alive]
-        self._note()
+        self._left: list[_Left] = []
+        for one in needed:
+            if one.buffer.alive:
+                left = _Left(one)
+                left.note()
+                self._left.append(left)
 
     @staticmethod
     def of(log: Log, events: Iterable[Event]) -> Ended:
         """That of a tape which ends: of the calls that it has followed, and of everything else, which it has logged."""
-        runs = [event.program.span(event.first, event.end) for event in events if isinstance(event, Run)]
-        return Ended([*log.needs(), *(one for span in runs for one in span.needed.values())])
+        needed = log.needs() if log.needed else []
+        for event in events:
+            if isinstance(event, Run):
+                needed += event.program.span(event.first, event.end).needed.values()
+        return Ended(needed)
 
     def _note(self) -> None:
         for one in self._left:

@@ -21,9 +21,8 @@ from ...runtime.memory.buffers import Buffer
 from ...runtime.protocol.following import Sequenced, following
 from ...runtime.threads.guards import ASKING, GUARD
 from ...values.linked import Linked
-from ..clearing import is_another_threads
+from ..clearing import are_others
 from ..events import Launch
-from ..memory.undo import Touched
 from .fallbacks import fell_back
 from .program import Program, Span
 from .run import Run
@@ -77,13 +76,14 @@ class Follow:
 
     Attributes:
         open: whether machine code serves calls.
+        ahead: what calls do from the one on that matched.
     """
 
     def __init__(self, interrupted: WeakMethod[Callable[[Block], object]]) -> None:
         self._interrupted = interrupted
         self.open = False
         self._program: Program | None = None
-        self._ahead = Span()
+        self.ahead = Span()
         self._objects: list[Any] = []
         self._sequence: Sequenced | None = None
         self._first = self._at = 0
@@ -103,37 +103,29 @@ class Follow:
                 objects = program.objects()
                 if objects is not None:
                     self._program, self._objects, self._first = program, objects, at
-                    self._sequence, self._ahead = program.sequence, program.span(at, len(program.steps))
+                    self._sequence, self.ahead = program.sequence, program.span(at, len(program.steps))
                     return True
         fell_back("differs")
         return False
-
-    def written(self) -> Iterable[Touched]:
-        """The elements that calls may write from the one on that matched."""
-        return self._ahead.written.values()
 
     def begin(self) -> bool:
         """Begin a run at the call that matched; False if gradients are another thread's."""
         program, first = self._program, self._first
         assert program is not None
         assert self._sequence is not None
-        for grad in self._ahead.gradients.values():
-            if is_another_threads(grad):
-                return False
-        for touched in self._ahead.written.values():
+        if are_others(self.ahead.gradients.values()):
+            return False
+        for touched in self.ahead.written.values():
             watch = touched.buffer.watch
             if watch is not None and watch.strict:
                 watch.before(touched.buffer, "a Tape", touched.boxes)
         for buffer in program.buffers:
-            buffer.watched().savers.insert(0, self)  # the run is over before others save what is there
+            # the run is over before others save what is there
+            (buffer.watch or buffer.watched()).savers.insert(0, self)
         program.begin(self)
         self.open = True
         self._sequence.begin(first)
         return True
-
-    def cleared(self) -> list[Buffer]:
-        """Memory of gradients that starts from zero when calls use it, from the one on that matched."""
-        return list(self._ahead.cleared.values())
 
     def before(self, buffer: Block) -> None:
         """Somebody is about to write memory of the program."""
@@ -166,12 +158,12 @@ class Follow:
         assert self._sequence is not None
         end, torn = self._sequence.end()
         self._unsubscribe(program.buffers)
-        self._ahead = Span()
+        self.ahead = Span()
         run = Run(program, self._first, end, self._objects)
         if end > self._first and program.alive:
             self._trace.append(run)
             self._at = end
-            program.runs.add(run)
+            program.runs.append(ref(run))
         return run, torn
 
     # ---- what is learned

@@ -37,7 +37,8 @@ class Gradients:
 
     def update(self, gradients: Iterable[tuple[Hashable, Buffer]]) -> None:
         """Know of (identity of memory, gradients) that nobody else uses."""
-        self._of.update((key, [grad]) for key, grad in gradients)
+        for key, grad in gradients:
+            self._of[key] = [grad]
 
     def of(self, memory: Block) -> Sequence[Buffer]:
         """The gradients of some memory; none if there are none, or nobody told."""

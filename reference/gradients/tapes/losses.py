@@ -9,6 +9,8 @@ from ...data.device_arrays import is_torch
 from ...data.fields import Field
 from ...data.ndarrays import Ndarray
 from ...errors import AdstackRuntimeError, AdstackRuntimeTypeError
+from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.clearing import fill
 
 __all__ = ["Loss"]
 
@@ -66,10 +68,17 @@ class Loss:
         else:
             self.data.fill(0.0)
 
+    def starting(self) -> list[Buffer]:
+        """The same where nobody has to be told: the memory that is still to be set to zero."""
+        if is_torch(self.data):
+            self.start()
+            return []
+        return [self.data.buffer]
+
     def seed(self) -> None:
         """Set the gradient to one."""
         if not is_torch(self.data):
-            self.data.grad.fill(1.0)
+            fill([self.data.grad.buffer], 1)
         elif self.data.grad is None:
             self.data.grad = self.data.detach().clone().fill_(1.0)
         else:

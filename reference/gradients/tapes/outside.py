@@ -16,15 +16,19 @@ __all__ = ["Outside"]
 
 
 class Outside:
-    """Masks of elements, by the memory of their gradients."""
+    """Masks of elements, by the memory of their gradients.
+
+    Attributes:
+        masks: of what was noted, by the identities of that memory.
+        complete: the identities of those all of whose writes were noted.
+    """
 
     def __init__(self) -> None:
-        self._masks: dict[int, tuple[Buffer, npt.NDArray[np.bool_]]] = {}
-        self._complete: set[int] = set()
-        """Identities of the memory of gradients all of whose writes were noted."""
+        self.masks: dict[int, tuple[Buffer, npt.NDArray[np.bool_]]] = {}
+        self.complete: set[int] = set()
 
     def _mask(self, grad: Buffer) -> npt.NDArray[np.bool_]:
-        return self._masks.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))[1]
+        return self.masks.setdefault(id(grad), (grad, np.zeros(grad.shape, bool)))[1]
 
     def note(self, gradients: Gradients, written: Iterable[Buffer], where: Any) -> None:
         """The host wrote elements of some memory, which may have gradients."""
@@ -34,11 +38,11 @@ class Outside:
 
     def note_linked(self, grad: Buffer) -> None:
         """The host wrote elements whose gradients stand in `grad`, and an event of the tape says which."""
-        self._complete.add(id(grad))
+        self.complete.add(id(grad))
 
     def forget(self) -> None:
         """What comes next are changes since a later moment: of these nothing was noted."""
-        self._complete.clear()
+        self.complete.clear()
 
     def note_zeroed(self, gradients: Gradients, tangents: Buffer, positions: Any) -> None:
         """Tangents at flat positions are zero, as another thread wrote what they are beside: these are constant."""
@@ -52,11 +56,11 @@ class Outside:
             changes: of memory: what numpy, torch or other threads wrote is among the elements, as far as it changed.
             gradients: which memory has which.
         """
-        noted = set(self._masks)
+        noted = set(self.masks)
         for change in changes:
             for grad in gradients.of(change.buffer):
-                if id(grad) not in self._complete:
+                if id(grad) not in self.complete:
                     self._mask(grad)[...] |= change.mask()
-        masks, self._masks = self._masks, {}
-        self._complete |= noted
+        masks, self.masks = self.masks, {}
+        self.complete |= noted
         return [Overwritten(grad, mask, given=True) for grad, mask in masks.values()]

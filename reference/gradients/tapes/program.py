@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from weakref import WeakSet, ref
+from weakref import ref
 
 from ...data.placement import PLACED
 from ...runtime.adstacks.heap import HeapLimit
@@ -95,7 +95,7 @@ class Program:
                 self._keeping.skip()
             calls.append(call)
             followed.append(None if call is None else step)
-        self.runs: WeakSet[Following] = WeakSet()
+        self.runs: list[ref[Following]] = []
         self._whose: Callable[[], object] = _nobody
         self.steps, self.kept = tuple(followed), self._keeping.kept
         served = [(at, step) for at, step in enumerate(followed) if step is not None]
@@ -143,9 +143,11 @@ class Program:
     def begin(self, whose: object) -> None:
         """Its calls are about to be followed, by a tape that may have followed others of them."""
         if self._whose() is not whose:
-            for run in self.runs:
-                run.forget()
-            self._whose, self.runs = ref(whose), WeakSet()
+            for reference in self.runs:
+                run = reference()
+                if run is not None:
+                    run.forget()
+            self._whose, self.runs = ref(whose), []
         for kernel, follower in self._followers:
             kernel().follow(follower)
 

@@ -26,19 +26,21 @@ Calls = Sequence[tuple[Any, tuple[Any, ...]]]
 """(kernel, arguments) of calls."""
 
 
-def check_reached(loss: Loss, events: Sequence[Event], gradients: Iterable[Buffer], calls: Callable[[], Calls]) -> None:
+def check_reached(
+    loss: Loss, events: Sequence[Event], gradients: Callable[[], Iterable[Buffer]], calls: Callable[[], Calls]
+) -> None:
     """An error if launches were recorded, none of them computes the loss, and so all gradients would be zero.
 
     Args:
         loss: of the tape.
         events: what it recorded.
-        gradients: memory of gradients that a caller may have filled: what they hold is propagated, too.
+        gradients: gives memory of gradients that a caller may have filled: what they hold is propagated, too.
         calls: gives what was called: (kernel, arguments).
     """
     if not any(isinstance(event, (Launch, Run)) for event in events) or _is_reached(loss, events, calls):
         return
     own = None if is_torch(loss.data) else loss.data.grad.buffer
-    if any(gradient is not own and np.any(gradient.read()) for gradient in gradients):
+    if any(gradient is not own and np.any(gradient.read()) for gradient in gradients()):
         return
     label = "tensor" if is_torch(loss.data) else loss.data.label
     raise AdstackRuntimeError(

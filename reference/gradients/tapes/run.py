@@ -12,7 +12,7 @@ from ...runtime.memory.observers import OBSERVERS, tell_others
 from ...runtime.protocol.following import Progress
 from ...values.kinds import KernelObject
 from ..events import Event, may_write
-from ..memory.undo import Rewound, Touched
+from ..memory.undo import Rewound, Touched, standing
 from .program import Program
 
 __all__ = ["Run", "torn"]
@@ -95,7 +95,7 @@ class Run(Event):
                 do="differentiate a Tape when it ends",
             )
         for buffer in program.buffers:
-            if not buffer.alive:
+            if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
         gradients = list({id(grad): grad for grad in span.gradients.values()}.values())
         _announce(gradients)
@@ -103,12 +103,13 @@ class Run(Event):
         assert program.sequence is not None
         progress = program.sequence.turn(self.end)
         rewound.later(partial(self._restore, progress))
-        with rewound.winding(written):
-            try:
-                program.sequence.reverse(self.first, progress, program.short)
-            finally:
-                for buffer in (*gradients, *written):
-                    buffer.touch()  # what was kept was exchanged with it
+        before = standing(written)
+        try:
+            program.sequence.reverse(self.first, progress, program.short)
+        finally:
+            for buffer in (*gradients, *written):
+                buffer.touch()  # what was kept was exchanged with it
+        rewound.wound(before)
         super().unwind(rewound)
 
     def reverse(self) -> None:

@@ -19,7 +19,6 @@ from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ...values.calling import takes
 from ..access import launch_checked
-from ..clearing import clear_all
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.positions import flat_positions
 from ..memory.undo import Change, Log, Rewound, Touched, lent, whole
@@ -97,7 +96,7 @@ class Tape(Scoped):
         self._ended = Ended()
 
     def __enter__(self) -> Tape:
-        self._capture = capturing()
+        self._capture = capturing() if RECORDERS else None
         if self._capture is not None:
             self._capture.begin_tape(self)
             return self
@@ -115,11 +114,8 @@ class Tape(Scoped):
         if self._log.holder is not None:  # it has been entered before
             self._clear()
         self._cleared = Cleared(self.clear_gradients)
-        if self.clear_gradients:
-            clear_all("grad")
-        zeroed = partial(self._outside.note_zeroed, self._gradients)
-        self._around.begin(zeroed, plain=self.clear_gradients and not (self.validation or self.grad_check))
-        self.loss.start()
+        zeroed, checks = partial(self._outside.note_zeroed, self._gradients), bool(self.validation or self.grad_check)
+        self._around.begin(self.loss, zeroed, clears=self.clear_gradients, checks=checks)
         holder = self._log.holder = self.holder()
         if not (self.validation or self.grad_check or self._around.forward is not None):  # which need each call
             self._follow = Follow(WeakMethod(self._interrupted))
@@ -162,7 +158,7 @@ class Tape(Scoped):
             if self._around.forward is not None:
                 self._around.forward.note_others()
             self._note_host()
-            check_reached(self.loss, self._events, self._gradients.all(), lambda: self.calls)
+            check_reached(self.loss, self._events, self._gradients.all, lambda: self.calls)
             self.loss.seed()
             self._around.seed(self.loss)
             self._links.start()
@@ -219,8 +215,10 @@ class Tape(Scoped):
         if follow is None or not follow.matches(specialisation, call, runtime):
             return False
         self._note_host()
-        with self._log.launching(follow.written()):
-            self._cleared.clear_early(follow.cleared())
+        if not (self._log.needed or follow.ahead.cleared):
+            return follow.begin()
+        with self._log.launching(follow.ahead.written.values()):
+            self._cleared.clear_early(follow.ahead.cleared.values())
             return follow.begin()
 
     def _interrupted(self, buffer: Block) -> None:
@@ -380,8 +378,10 @@ class Tape(Scoped):
 
     def _note_host(self) -> None:
         """Make an event of what the host did since the last one."""
-        self._note_overwritten(self._log.mark())
-        self._outside.forget()
+        changes = self._log.mark()
+        if changes or self._outside.masks or self._outside.complete:
+            self._note_overwritten(changes)
+            self._outside.forget()
 
     def _note_overwritten(self, changes: list[Change]) -> None:
         overwritten = self._outside.taken(changes, self._gradients)

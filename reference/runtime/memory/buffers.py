@@ -38,9 +38,10 @@ class Buffer(Block):
     Attributes:
         watch: what is told before it is written; None if its history is not watched.
         writers: the plans made for it that write it; None if there was none.
+        user: which thread used it last as memory of gradients or duals, see `gradients/clearing.py`; None: none did.
     """
 
-    __slots__ = ("watch", "writers")
+    __slots__ = ("user", "watch", "writers")
 
     def __init__(
         self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Storage = None, *, shared: bool = False
@@ -48,6 +49,7 @@ class Buffer(Block):
         super().__init__(backend, dtype, shape, storage, shared=shared)
         self.watch: Watch | None = None
         self.writers: WeakSet[object] | None = None
+        self.user: object = None
 
     def written_by(self, plan: object) -> None:
         """Launches of a plan write it."""

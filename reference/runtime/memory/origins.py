@@ -61,7 +61,7 @@ class Tiles:
         if box not in self.known:
             if len(self.known) >= MOST:
                 self._join()
-            for tile in list(self._near(box)):
+            for tile in list(self._near(box)) if self.known else ():
                 if intersection(tile, box) is not None:
                     self._cut(tile, box)
             for rows in self._indices(box):

@@ -93,11 +93,13 @@ class Watch:
         last: how many launches there had been when a change was noted last, see `words.CHANGED`.
         saved: what was kept, oldest first.
         history: who wrote.
+        strict: whether kernels may only write the buffer with Python's knowledge.
         words: the record of the buffer, which tells how often machine code wrote it; None as long as there is none.
     """
 
     def __init__(self, words: Words | None = None) -> None:
         self.last = UNCHANGED
+        self.strict = False
         self.words = words
         self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
@@ -107,15 +109,11 @@ class Watch:
         self._many = 2
         self._spare: list[Block] = []
 
-    @property
-    def strict(self) -> bool:
-        """Whether kernels may only write the buffer with Python's knowledge."""
-        return bool(self._watchers)
-
     def add(self, watcher: Watcher) -> None:
         """Somebody may have to know, as long as it lives."""
         if watcher not in self.watchers():
             self._watchers = [ref(one) for one in (*self.watchers(), watcher)]
+            self.strict = True
 
     def watchers(self) -> list[Watcher]:
         """The watchers that are alive."""

@@ -116,6 +116,8 @@ class Scopes(list[Entry[T]]):
     def others(self) -> list[T]:
         """What is in force in other threads."""
         mine = self._own.entries
+        if len(mine) == len(self):
+            return []  # an entry of this thread is among those of all as long as it is among its own
         return list(_in_force([entry for entry in list(self) if entry.stack is not mine]))
 
     def begin(self, value: T, holder: Holder) -> Entry[T]:

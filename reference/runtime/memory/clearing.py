@@ -1,0 +1,49 @@
+"""Several memories that are set to one number together: each write has steps that all can share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ..protocol.abilities import transferring
+from ..threads.capturing import CAPTURING, check
+from ..threads.runtime_lock import RUNTIME_LOCK
+from .buffers import Buffer
+from .observers import OBSERVERS, tell_others
+from .streams import ordered
+
+__all__ = ["fill"]
+
+
+def fill(buffers: Sequence[Buffer], number: Literal[0, 1] = 0) -> None:
+    """Set all elements of some buffers of one backend to a number that every type has, as the host would write it."""
+    if not buffers:
+        return
+    if CAPTURING:
+        check("the host writes memory")
+    with RUNTIME_LOCK.lock:
+        for buffer in buffers:
+            if OBSERVERS:
+                tell_others(buffer)
+            if buffer.watch is not None:
+                buffer.watch.before(buffer, "the host")
+        try:
+            _fill(buffers, number)
+        finally:
+            for buffer in buffers:  # some of them have been written, whatever comes in between
+                buffer.touch()
+
+
+def _fill(buffers: Sequence[Buffer], number: Literal[0, 1]) -> None:
+    backend = buffers[0].backend
+    device = transferring(backend)
+    if device is not None and not number:
+        with ordered(backend, buffers):
+            device.clear([buffer.handle() for buffer in buffers])
+        return
+    for buffer in buffers:
+        view = buffer.view() if device is None else None
+        if view is None:
+            buffer.write(number)
+        else:
+            view[...] = number
