@@ -362,8 +362,7 @@ class CudaBackend(Served[Executable]):
 
     def download_at(self, storage: DeviceArray, start: int, count: int) -> Array:
         """See `Transferring.download_at`."""
-        array = np.empty(count, storage.dtype.numpy)
-        return self._downloaded(storage.address + start * storage.dtype.size, array)
+        return self._downloaded(storage.address + start * storage.dtype.size, np.empty(count, storage.dtype.numpy))
 
     def _downloaded(self, address: int, array: Array) -> Array:
         """The array, with what is at an address."""
@@ -377,17 +376,12 @@ class CudaBackend(Served[Executable]):
         with self._doing("writing memory of the device") as driver:
             driver.upload(storage.address + start * storage.dtype.size, array)
 
-    def fill(self, storage: DeviceArray, element: bytes) -> bool:
+    def fill(self, parts: Sequence[tuple[DeviceArray, bytes]]) -> bool:
         """See `Transferring.fill`."""
         with self._doing("filling memory of the device") as driver:
-            driver.fill(storage.address, storage.count, element)
+            for storage, element in parts:
+                driver.fill(storage.address, storage.count, element)
         return True
-
-    def clear(self, storages: Sequence[DeviceArray]) -> None:
-        """See `Transferring.clear`."""
-        with self._doing("filling memory of the device") as driver:
-            for one in storages:
-                driver.fill(one.address, one.count, bytes(one.dtype.size))
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
         """See `Transferring.copy`."""

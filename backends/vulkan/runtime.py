@@ -269,23 +269,23 @@ class VulkanBackend(Served[Executable]):
         with self.common.lock:
             self._transfers.write(storage, start * storage.dtype.size, array)
 
-    def fill(self, storage: Piece, element: bytes) -> bool:
+    def fill(self, parts: Sequence[tuple[Piece, bytes]]) -> bool:
         """See `Transferring.fill`: much memory can't be filled with elements of 8 bytes whose halves differ."""
-        word = element * (4 // len(element)) if len(element) < 4 else element[:4]
-        differs = len(element) == 8 and word != element[4:]
-        if differs and storage.bytes > _FEW:
-            return False
-        with self.common.lock:
-            if differs:
-                self.stream.write(storage, element * (storage.bytes // len(element)))
+        filled: list[tuple[Piece, int]] = []
+        written: list[tuple[Piece, bytes]] = []
+        for storage, element in parts:
+            word = element * (4 // len(element)) if len(element) < 4 else element[:4]
+            if len(element) < 8 or word == element[4:]:
+                filled.append((storage, int.from_bytes(word, "little")))
+            elif storage.bytes > _FEW:
+                return False
             else:
-                self.stream.fill(storage, int.from_bytes(word, "little"))
-        return True
-
-    def clear(self, storages: Sequence[Piece]) -> None:
-        """See `Transferring.clear`."""
+                written.append((storage, element * (storage.bytes // len(element))))
         with self.common.lock:
-            self.stream.clear(storages)
+            self.stream.fill(filled)
+            for storage, octets in written:
+                self.stream.write(storage, octets)
+        return True
 
     def copy(self, source: Piece, target: Piece) -> None:
         """See `Transferring.copy`."""

@@ -175,19 +175,14 @@ class Stream:
             for source, _, target, _, _ in parts:
                 source.batch = target.batch = batch
 
-    def fill(self, target: Piece, word: int) -> None:
-        """Fill a piece with the 32 bits of `word`."""
-        with uninterrupted():
-            commands = self._ordered()
-            self.device.vk["vkCmdFillBuffer"](commands, target.block.buffer, target.offset, target.size, word)
-            target.batch = self.batch
-
-    def clear(self, targets: Sequence[Piece]) -> None:
-        """Fill pieces with zeros."""
+    def fill(self, parts: Sequence[tuple[Piece, int]]) -> None:
+        """Fill each piece with the 32 bits of its word."""
+        if not parts:
+            return
         with uninterrupted():
             fill, commands, batch = self.device.vk["vkCmdFillBuffer"], self._ordered(), self.batch
-            for target in targets:
-                fill(commands, target.block.buffer, target.offset, target.size, 0)
+            for target, word in parts:
+                fill(commands, target.block.buffer, target.offset, target.size, word)
                 target.batch = batch
 
     def write(self, target: Piece, octets: bytes) -> None:

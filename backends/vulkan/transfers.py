@@ -49,7 +49,7 @@ class Transfers:
         if _is_near(piece, piece.size):
             np.frombuffer(piece.block.host, np.uint8, piece.size, piece.offset)[:] = 0
         else:
-            self.stream.fill(piece, 0)
+            self.stream.fill([(piece, 0)])
 
     def read(self, piece: Piece, at: int, target: Array) -> None:
         """Copy bytes of a piece, from the byte `at` on, into `target`, a C-contiguous array."""

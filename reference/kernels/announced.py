@@ -7,14 +7,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..data.placement import PLACED
+from ..gradients.launches.last_launch import reverse_last_launch
 from ..launch.arguments import Call
 from ..runtime.compiled import MOST_REACHES
 from ..runtime.plans import refuse
 from ..runtime.protocol.shortcuts import Argument, NumberArgument, SameArgument
+from ..runtime.state import current
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
+from .reverse_shortcut import Prepare, announced
 
 if TYPE_CHECKING:
+    from ..gradients.modes.differentiated import Differentiated
     from ..launch.specialisation import Specialisation
+    from ..runtime.plans import Plan
     from ..runtime.protocol.backend import Scalar
     from ..runtime.protocol.following import Follower
 
@@ -36,21 +41,25 @@ class AnnouncedCalls:
         specialisation: serves such calls, and returns nothing.
         arguments: what they pass.
         follower: its machine code.
+
+    Attributes:
+        specialisation: serves them.
     """
 
     def __init__(self, specialisation: Specialisation, arguments: Sequence[Argument], follower: Follower) -> None:
-        self._specialisation, self._follower = specialisation, follower
+        self.specialisation, self._follower = specialisation, follower
         self._launch = follower.always(refuse)
         self._takes = [_taken(one) for one in arguments]
         self._arguments = arguments  # which keep what they are the addresses of
         self._has_floats = any(isinstance(one, NumberArgument) and one.dtype.is_float for one in arguments)
         self._calls: dict[tuple[Scalar, ...], Call] = {}
+        self._reverses: dict[int, Reverse] = {}  # by the identities of the modes, which they keep
         self._epoch = _NONE
 
     @property
     def has_ended(self) -> bool:
         """Whether there are no such calls any more."""
-        return not self._specialisation.life.word.value
+        return not self.specialisation.life.word.value
 
     @classmethod
     def of(cls, specialisation: Specialisation, arguments: Sequence[Argument]) -> AnnouncedCalls | None:
@@ -62,14 +71,10 @@ class AnnouncedCalls:
 
     def serve(self, args: tuple[object, ...]) -> bool:
         """Serve a call; False if it is another one, or if it has to be looked at anew."""
-        specialisation = self._specialisation
-        if GUARD[ASKING] or specialisation.placed != PLACED[0] or not specialisation.life.word.value:
+        call = self.known(args)
+        if call is None:
             return False
-        if GUARD[EPOCH] != self._epoch and not self._renew():
-            return False
-        call = self._call(args)
-        if call is None or (specialisation.captured and not specialisation.is_current()):
-            return False
+        specialisation = self.specialisation
         specialisation.calls += 1
         launch = partial(specialisation.run_by, self._launch, args)
         if specialisation.records is None:
@@ -78,18 +83,12 @@ class AnnouncedCalls:
             specialisation.records.launch(call, launch)
         return True
 
-    def _renew(self) -> bool:
-        """Serve calls in the epoch of now, if all memory is still there, and ours alone."""
-        epoch = GUARD[EPOCH]
-        if not all(buffer.alive and not buffer.shared for buffer in self._specialisation.plan.buffers.values()):
-            return False
-        self._follower.renew()
-        self._epoch = epoch
-        return True
-
-    def _call(self, args: tuple[object, ...]) -> Call | None:
-        """What a call passes; None if it is another one."""
-        if len(args) != len(self._takes):
+    def known(self, args: tuple[object, ...]) -> Call | None:
+        """What a call passes; None if it is another one, or if it has to be looked at anew."""
+        specialisation = self.specialisation
+        if GUARD[ASKING] or specialisation.placed != PLACED[0] or not specialisation.life.word.value:
+            return None
+        if len(args) != len(self._takes) or (GUARD[EPOCH] != self._epoch and not self._renew()):
             return None
         scalars: list[Scalar] = []
         for value, (kind, low, high) in zip(args, self._takes, strict=True):
@@ -100,15 +99,83 @@ class AnnouncedCalls:
                 scalars.append(value)  # type: ignore[arg-type]
             else:
                 return None
-        if self._has_floats:  # which may be equal, and have other bits
-            return _passing(scalars)
-        numbers = tuple(scalars)
-        call = self._calls.get(numbers)
+        if specialisation.captured and not specialisation.is_current():
+            return None
+        numbers = None if self._has_floats else tuple(scalars)  # floats may be equal, and have other bits
+        call = None if numbers is None else self._calls.get(numbers)
+        return self._passing(scalars, numbers) if call is None else call
+
+    def _renew(self) -> bool:
+        """Serve calls in the epoch of now, if all memory is still there, and ours alone."""
+        epoch = GUARD[EPOCH]
+        if not _renewed(self._follower, self.specialisation.plan):
+            return False
+        self._epoch = epoch
+        return True
+
+    def reverse(self, args: tuple[object, ...]) -> bool:
+        """Propagate adjoints through the last launch with these arguments, if Python must look at it each time.
+
+        False if it need not, or if these are other arguments: nothing was done.
+        """
+        specialisation = self.specialisation
+        if specialisation.records is None or not specialisation.records.notes:
+            return False
+        call = self.known(args)
         if call is None:
+            return False
+        reverse_last_launch(specialisation, call, current(), partial(self._launch_reverse, args))
+        return True
+
+    def _launch_reverse(self, args: tuple[object, ...], mode: Differentiated, call: Call) -> None:
+        """Launch reverse mode of a call of these arguments, by machine code if it can."""
+        reverse = self._reverses.get(id(mode))
+        if reverse is None:
+            reverse = self._reverses[id(mode)] = Reverse(mode, self._arguments, self._prepared)
+        reverse.launch(args, call)
+
+    def _prepared(self, args: tuple[object, ...]) -> Call:
+        call = self.known(args)
+        assert call is not None  # it was a moment ago
+        return call
+
+    def _passing(self, scalars: list[Scalar], numbers: tuple[Scalar, ...] | None) -> Call:
+        """A call that passes some scalars, which is noted if `numbers` tell it from others."""
+        call = Call()
+        call.scalars = scalars
+        if numbers is not None:
             if len(self._calls) == MOST_REACHES:
                 self._calls.clear()
-            call = self._calls[numbers] = _passing(scalars)
+            self._calls[numbers] = call
         return call
+
+
+class Reverse:
+    """The launches of one reverse mode.
+
+    Args:
+        mode: the reverse mode.
+        arguments: what the calls pass.
+        prepare: makes a call of arguments.
+    """
+
+    def __init__(self, mode: Differentiated, arguments: Sequence[Argument], prepare: Prepare) -> None:
+        self._mode, self._epoch = mode, _NONE
+        self._follower = announced(mode, tuple(arguments), prepare)
+        self._launch = None if self._follower is None else self._follower.always(refuse)
+
+    def launch(self, args: tuple[object, ...], call: Call) -> None:
+        """Launch it for a call with these arguments."""
+        is_served = self._launch is not None and (GUARD[EPOCH] == self._epoch or self._renew())
+        if not (is_served and self._launch and self._mode.plan.serve(self._launch, args, call.scalars)):
+            self._mode.launch(call)
+
+    def _renew(self) -> bool:
+        epoch = GUARD[EPOCH]
+        if self._follower is None or not _renewed(self._follower, self._mode.plan):
+            return False
+        self._epoch = epoch
+        return True
 
 
 class Announced:
@@ -147,15 +214,17 @@ class Announced:
             self.calls.append(calls)
 
 
+def _renewed(follower: Follower, plan: Plan) -> bool:
+    """Let machine code serve calls in the epoch of now, if all memory is still there, and ours alone."""
+    if not all(buffer.alive and not buffer.shared for buffer in plan.buffers.values()):
+        return False
+    follower.renew()
+    return True
+
+
 def _taken(argument: Argument) -> tuple[type | None, float, float]:
     """(type, least, most) of a number; (None, address, 0) of an object."""
     if isinstance(argument, NumberArgument):
         return argument.kind, argument.least, argument.most
     assert isinstance(argument, SameArgument)
     return None, argument.address, 0
-
-
-def _passing(scalars: list[Scalar]) -> Call:
-    call = Call()
-    call.scalars = scalars
-    return call

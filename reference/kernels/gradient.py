@@ -15,7 +15,7 @@ from ..gradients.seeds import SEED, is_real, seeds_of
 from ..runtime import state
 from ..runtime.memory.copying import ByName
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD, REWIRED
-from ..runtime.threads.recording import Forward, capturing, forward_mode, in_charge, is_recording, recording
+from ..runtime.threads.recording import RECORDERS, Forward, capturing, forward_mode, in_charge, is_recording, recording
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import settle
 from .reverse_shortcut import shortcut
@@ -72,10 +72,10 @@ class Gradient(ByName):
             self._serve(args, kwargs)
 
     def _serve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-        capture = capturing()
+        capture = capturing() if RECORDERS else None
         if capture is not None:
             capture.reverse(self, args, kwargs)
-        elif is_recording():
+        elif RECORDERS and is_recording():
             recorder: object = in_charge()
             forward = forward_mode()
             if forward is not None:
@@ -87,6 +87,9 @@ class Gradient(ByName):
                     specialisation, call = recorder.adjoint(self.kernel, specialisation, call, runtime, positional)
                 reverse_last_launch(specialisation, call, runtime)
         else:
+            for announced in () if kwargs else self.kernel.announced.calls:
+                if announced.reverse(args):
+                    return
             specialisation, call, runtime = self.prepared(args, kwargs)
             reverse_last_launch(specialisation, call, runtime)
             if not kwargs and not call.seeds and (specialisation.records is None or not specialisation.records.notes):

@@ -72,6 +72,7 @@ class Kernel(ByName):
 
     Attributes:
         __call__: what serves a call: `serve`, or a shortcut of the backend which leaves the rest to it.
+        announced: calls that Python announces, and machine code makes.
         shown: a context in which errors of the user's are shown as `serve` shows them.
     """
 
@@ -94,7 +95,7 @@ class Kernel(ByName):
         self._shortcuts_epoch = 0
         self._compilations = 0
         self._followers = Followers()
-        self._announced = Announced()
+        self.announced = Announced()
         self.__call__ = self.serve
         self._gradient = Gradient(self)
 
@@ -152,9 +153,9 @@ class Kernel(ByName):
         recorder = in_charge() if RECORDERS else None
         if recorder is not None and current_emitter() is None:
             return recorder.call(self, args, kwargs)
-        if kwargs and (self._shortcuts or self._announced.calls):
+        if kwargs and (self._shortcuts or self.announced.calls):
             return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
-        for announced in self._announced.calls:
+        for announced in self.announced.calls:
             if announced.serve(args):
                 return None
         compilations = self._compilations
@@ -176,7 +177,7 @@ class Kernel(ByName):
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
             self._followers.uninstall()
         if specialisation.needs_python:
-            self._announced.learn(specialisation, lambda: self.described(self.positional(args, kwargs)))
+            self.announced.learn(specialisation, lambda: self.described(self.positional(args, kwargs)))
             return
         if len(self._shortcuts) == MOST_SHORTCUTS:
             return
@@ -310,7 +311,7 @@ class Kernel(ByName):
         self._shortcuts = set()
         self.__call__ = self.serve
         self._followers.drop()
-        self._announced.drop()
+        self.announced.drop()
         self._gradient.drop()
 
     def _bound(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:
@@ -353,7 +354,8 @@ class BoundKernel(functools.partial[Any]):
     @property
     def kernel(self) -> Kernel:
         """The kernel."""
-        return cast(Kernel, self.func)
+        kernel: Kernel = self.func  # type: ignore[assignment] # asked time and again: no `cast`
+        return kernel
 
     @property
     def owner(self) -> Any:
@@ -363,7 +365,7 @@ class BoundKernel(functools.partial[Any]):
     @property
     def grad(self) -> Gradient:
         """The kernel's reverse mode."""
-        return Gradient(cast(Kernel, self.func), self.args[:1])
+        return Gradient(self.func, self.args[:1])  # type: ignore[arg-type]
 
     def stages(self, *args: object, **kwargs: object) -> dict[str, str]:
         """See `Kernel.stages`."""

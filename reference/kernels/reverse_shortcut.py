@@ -15,12 +15,13 @@ from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.plans import Plan
+from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument, Before, Still, of_others
 from ..runtime.protocol.words import CHANGED
 from ..runtime.threads.guards import GUARD, REWIRED
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 
-__all__ = ["shortcut"]
+__all__ = ["Prepare", "announced", "shortcut"]
 
 Prepare = Callable[[tuple[object, ...]], Call]
 Conditions = tuple[Still | Before, ...]
@@ -62,6 +63,34 @@ def shortcut(
         short=short,
         keep=(mode, *(() if records is None else records.fields.values())),
         needed=frozenset(() if records is None else records.arrays),
+    )
+
+
+def announced(mode: Differentiated, arguments: tuple[Argument, ...], prepare: Prepare) -> Follower | None:
+    """What makes launches in reverse mode that Python has looked at, and has announced; None if Python must make them.
+
+    Args:
+        mode: what is launched.
+        arguments: what such calls pass: no arrays.
+        prepare: makes a call of arguments.
+    """
+    specialisation, plan, baked = mode.specialisation, mode.plan, mode.specialisation.conditions
+    sizes = _sizes(plan)
+    is_sized = sizes is not None or plan.sizing is None or not plan.sizing.reductions
+    if mode.racing or mode.seeds or mode.beside or baked is None or not is_sized:
+        return None
+
+    def short(reason: HeapLimit, args: tuple[object, ...]) -> None:
+        mode.go_on(prepare(args), reason)
+
+    return plan.follower(
+        arguments,
+        specialisation.attributes,
+        baked,
+        (mode, specialisation.life.word),
+        sizes=sizes,
+        reductions=0 if plan.sizing is None else plan.sizing.reductions,
+        short=short,
     )
 
 

@@ -222,6 +222,7 @@ class Plan:
         attributes: tuple[SameAttribute, ...],
         conditions: tuple[Still | Before, ...],
         keep: tuple[object, ...],
+        **more: Any,
     ) -> Follower | None:
         """What serves such calls where they are the next ones of a sequence, if the backend has it: see `following`."""
         backend = following(self.backend)
@@ -232,6 +233,7 @@ class Plan:
             conditions=conditions,
             keep=keep,
             announced=True,
+            **more,
         )
         return self._counted(backend.follower(self.compiled.executable, wanted))
 

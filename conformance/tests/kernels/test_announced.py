@@ -54,6 +54,16 @@ class Steps:
         for i in range(8):
             self.grid[i] = self.grid[i] * by
 
+    @qd.kernel
+    def empty(self) -> None:
+        for i in range(8):
+            self.grid[i] = 0.0
+
+    @qd.kernel
+    def add(self, t: qd.i32) -> None:
+        for i in range(8):
+            self.grid[i] += self.x[t, i]
+
     def forward(self) -> None:
         for t in range(self.count):
             self.fill(t)
@@ -160,6 +170,23 @@ def test_a_write_that_was_announced_and_not_made_is_not_taken_for_one(monkeypatc
         steps.move.grad(0)
 
 
+def test_what_is_announced_again_is_not_taken_for_two_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = settled()
+    for _ in range(3):
+        steps.empty()
+        steps.add(0)
+    steps.empty()
+    with monkeypatch.context() as patched:
+        patched.setattr(plans, "launched", lambda machine_code, args: plans.refuse())
+        steps.add(0)
+    steps.move(0)
+    steps.empty()
+    steps.add(0)
+    steps.add(0)
+    with pytest.raises(AdstackDataAccessError, match=r"\[0\] as the launch found it, 0.5"):
+        steps.move.grad(0)
+
+
 def test_attributes_may_change(by_machine: list[bool]) -> None:
     steps = settled()
     for rate in (2.0, 3.0, 2.0, 5.0):
@@ -220,3 +247,89 @@ def test_memory_that_was_dropped_is_refused() -> None:
     for kernel, args in ((there, (0,)), (back, ())):
         with pytest.raises(qd.AdstackError, match="destroyed"):
             kernel(*args)
+
+
+class Powers:
+    """A step of a history in which loops of data-dependent length multiply: its reverse mode needs adstacks."""
+
+    def __init__(self) -> None:
+        self.x = qd.field(qd.f32, shape=(4, 64), needs_grad=True)
+        self.n = qd.field(qd.i32, shape=64)
+        x, n = self.x, self.n
+
+        @qd.kernel
+        def step(t: qd.i32):
+            for i in range(64):
+                v = x[t, i]
+                for _ in range(n[i]):
+                    v = v * v + 0.125 * x[t, i]
+                x[t + 1, i] = v
+
+        self.step = step
+        x.fill(0.5)
+        n.from_numpy(np.arange(64, dtype=np.int32) % 7)
+
+    def gradient(self) -> list[list[float]]:
+        for t in range(3):
+            self.step(t)
+        self.x.grad.fill(0.0)
+        for i in range(64):
+            self.x.grad[3, i] = 1.0
+        for t in reversed(range(3)):
+            self.step.grad(t)
+        slopes: list[list[float]] = self.x.grad.to_numpy().tolist()
+        return slopes
+
+
+def by_python(powers: Powers, monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
+    with monkeypatch.context() as patched:
+        patched.setattr(plans, "launched", lambda machine_code, args: plans.refuse())
+        return powers.gradient()
+
+
+def test_reverse_modes_with_adstacks_are_made_by_machine_code(
+    by_machine: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    powers = Powers()
+    right = powers.gradient()
+    for _ in range(3):
+        assert powers.gradient() == right
+    by_machine.clear()
+    assert powers.gradient() == right
+    assert by_machine == [True] * 6  # steps and their gradients
+    assert by_python(powers, monkeypatch) == right
+    powers.n.fill(9)  # deeper stacks
+    deeper = powers.gradient()
+    assert deeper == powers.gradient() == by_python(powers, monkeypatch)
+    assert deeper != right
+
+
+def test_reverse_modes_without_room_run_again_from_snapshots(arch: str, by_machine: list[bool]) -> None:
+    def gradients() -> list[list[list[float]]]:
+        powers = Powers()
+        powers.n.fill(3000)
+        powers.x.fill(0.25)
+        return [powers.gradient() for _ in range(3)]
+
+    right = gradients()
+    qd.init(arch=arch, ad_stack_heap_limit=4096)
+    before = qd.stats()["checkpointed"]
+    assert gradients() == right
+    assert qd.stats()["checkpointed"] == before + 9
+    assert all(by_machine)
+
+
+def test_what_a_gradient_needs_is_looked_at_each_time(by_machine: list[bool]) -> None:
+    powers = Powers()
+    for _ in range(3):
+        right = powers.gradient()
+    powers.x[1, 5] = 0.75
+    with pytest.raises(qd.AdstackError, match=r"\[1, 5\] as the launch found it"):
+        powers.step.grad(1)
+    powers.step.grad(2)
+    powers.n[3] = 5
+    with pytest.raises(qd.AdstackError, match=r"needs bound .*\[3\] as the launch found it"):
+        powers.step.grad(2)
+    powers.n[3] = 3
+    powers.x.fill(0.5)
+    assert powers.gradient() == right

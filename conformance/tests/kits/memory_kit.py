@@ -77,12 +77,8 @@ class Parts(Whole):
         for source, start, target, count in parts:
             target[...] = source.reshape(-1)[start : start + count]
 
-    def fill(self, storage: Any, element: bytes) -> bool:
+    def fill(self, parts: Any) -> bool:
         return False
-
-    def clear(self, storages: Any) -> None:
-        for storage in storages:
-            storage[...] = 0
 
     def copy(self, source: Any, target: Any) -> None:
         target[...] = source

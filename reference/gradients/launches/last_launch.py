@@ -5,10 +5,10 @@ What its reverse pass reads is as the launch found it, or is put back, or the gr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ...analysis.boxes import Box, intersection
 from ...errors import AdstackDataAccessError, InternalError, SourceSpan
@@ -33,8 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["has_changed", "reverse_last_launch"]
 
 
-def reverse_last_launch(specialisation: Specialisation, call: Call, runtime: Runtime) -> None:
+Launching: TypeAlias = "Callable[[Differentiated, Call], object]"
+"""Launches reverse mode with the arguments of a call."""
+
+
+def reverse_last_launch(
+    specialisation: Specialisation, call: Call, runtime: Runtime, launch: Launching = Differentiated.launch
+) -> None:
     """Propagate adjoints through the last launch with these arguments; without one, through that which could be now.
+
+    It is `launch` that launches reverse mode in the memory of now.
 
     AdstackDataAccessError or AdstackStaleBoundError if something that this takes has changed; gradients are as before.
     """
@@ -50,7 +58,7 @@ def reverse_last_launch(specialisation: Specialisation, call: Call, runtime: Run
     if record is not None and (record.kept or runtime.options.ad_snapshot):
         _reverse_there(specialisation, records, record, call, runtime)
     else:
-        _reverse_here(specialisation, records, record, call, runtime)
+        _reverse_here(specialisation, records, record, call, runtime, launch)
 
 
 def _refuse_unwritten(specialisation: Specialisation, call: Call, mode: Differentiated) -> None:
@@ -98,7 +106,12 @@ def has_changed(specialisation: Specialisation, call: Call, runtime: Runtime) ->
 
 
 def _reverse_here(
-    specialisation: Specialisation, records: Records, record: Record | None, call: Call, runtime: Runtime
+    specialisation: Specialisation,
+    records: Records,
+    record: Record | None,
+    call: Call,
+    runtime: Runtime,
+    launch: Launching,
 ) -> None:
     """Reverse mode in the memory of now, if it reads nothing that has changed."""
     mode = differentiated(specialisation, "reverse", runtime)
@@ -106,15 +119,15 @@ def _reverse_here(
         _refuse_unwritten(specialisation, call, mode)
     suspects = _suspects(records, record, call, mode)
     if not suspects:
-        mode.launch(call)
+        launch(mode, call)
         return
     with _changes(records, call, mode, suspects) as changed:
         if not changed.changes:
-            mode.launch(call)
+            launch(mode, call)
             return
         writers = {id(change): " or ".join(who) for change, who in zip(changed.changes, changed.writers, strict=True)}
-        launch = Launch(specialisation, changed.call, mode)
-        reverse_verified(launch, changed.changes, lambda change, _: writers[id(change)], runtime)
+        there = Launch(specialisation, changed.call, mode)
+        reverse_verified(there, changed.changes, lambda change, _: writers[id(change)], runtime)
 
 
 def _reverse_there(
@@ -163,14 +176,21 @@ def _suspects(
 ) -> list[_Suspect]:
     """What of that which a reverse mode may read may have been written since a launch, which may be one in parts."""
     suspects = []
+    is_known = record is not None and (records.takes_arguments or record.kept)
     for name, boxes in _read(records, mode, call, piece):
         copy = None if record is None else record.copies.get(name)
         if record is not None and copy is not None:
             suspects.append(_Suspect(name, boxes, record.number, copy))
             continue
-        buffer = records.memory(name, call)
-        since = records.number(record, buffer) if piece is None else piece.number
-        if since is not None and buffer.watch is not None and buffer.watch.since(since, boxes):
+        buffer = records.fields[name] if name in records.fields else call.arrays[name]
+        if piece is not None:
+            since: int | None = piece.number
+        else:
+            since = record.number if record is not None and is_known else records.number(record, buffer)
+        watch = buffer.watch
+        if since is None or watch is None or not watch.saved or watch.saved[-1].number < since:
+            continue
+        if watch.since(since, boxes):
             suspects.append(_Suspect(name, boxes, since))
     return suspects
 
@@ -197,7 +217,7 @@ def _read(
     records: Records, mode: Differentiated, call: Call, piece: KeptLaunch | None
 ) -> Sequence[tuple[str, Sequence[Box]]]:
     """The memory that a reverse mode may read, unless nothing has written it: (name of the place, boxes)."""
-    watched = {*records.fields, *records.arrays}
+    watched = records.fields.keys() | records.arrays
     unwatched = mode.inputs - watched
     if unwatched:
         raise InternalError(
@@ -205,7 +225,9 @@ def _read(
         )
     if records.are_untouched(call):
         return ()
-    reach = mode.plan.compiled.reach(mode.scalars(call), _shapes(mode, call, piece)).read
+    scalars = mode.scalars(call) if mode.seeds else call.scalars
+    needs_shapes = call.arrays or piece is not None or mode.derived.beside
+    reach = mode.plan.compiled.reach(scalars, _shapes(mode, call, piece) if needs_shapes else {}).read
     return [(name, reach[name]) for name in watched & reach.keys()]
 
 

@@ -129,7 +129,7 @@ class Records:
         """Whether nothing that matters to a call has been written since it is watched."""
         if call.loans and not call.lent.isdisjoint(self.arrays):
             return False
-        for memory in self._places(call).values():
+        for memory in (self._places(call) if self.arrays else self.fields).values():
             if not memory.owned or memory.shared or (memory.watch is not None and memory.watch.saved):
                 return False
         return True
@@ -362,7 +362,7 @@ class Records:
         """
         key = argument_key(self._specialisation, call)
         record = self._records.get(key.value)
-        if record is not None and record.key.alive:
+        if record is not None and (not record.key.owners or record.key.alive):
             return record
         taped = self._taped.versions(key)
         if taped is not None and self._memory.are(taped, call):

@@ -7,7 +7,7 @@ from ...runtime.derived import Derived
 from ...runtime.state import Runtime
 from .companions import accompanied, check_demanded, check_storage, companions, names_of
 from .differentiated import Differentiated
-from .state import CompiledKey, DerivedKey, Journaled, Latest, LatestKey, Mode, Role, state_of
+from .state import CompiledKey, DerivedKey, Journaled, Latest, Mode, Role, state_of
 
 __all__ = ["derived", "differentiated", "journaled", "parted"]
 
@@ -24,8 +24,8 @@ def differentiated(
 
     Reads of the places `marked` leave marks.
     """
-    role, state = _role(mode), state_of(specialisation)
-    latest_key = LatestKey(mode, marked)
+    role: Role = "dual" if mode == "forward" else "grad"
+    state, latest_key = state_of(specialisation), (mode, marked)
     latest = state.latest.get(latest_key)
     places = accompanied(specialisation, role)
     if latest is not None and latest.places is places and (latest.checked or not strict):
@@ -49,13 +49,9 @@ def differentiated(
     return compiled
 
 
-def _role(mode: Mode) -> Role:
-    return "dual" if mode == "forward" else "grad"
-
-
 def derived(specialisation: Specialisation, mode: Mode, runtime: Runtime) -> Derived:
     """The specialisation's kernel in a mode."""
-    places, state = companions(specialisation, _role(mode)), state_of(specialisation)
+    places, state = companions(specialisation, "dual" if mode == "forward" else "grad"), state_of(specialisation)
     key = DerivedKey(mode, names_of(places))
     kernel = state.derived.get(key)
     if kernel is None:

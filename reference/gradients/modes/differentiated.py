@@ -73,7 +73,7 @@ class Differentiated:
         if beside:
             call = with_arrays(call, beside)
         try:
-            return run_plan(self.plan, self._seeded(call))
+            return run_plan(self.plan, self._seeded(call) if self.seeds else call)
         except HeapLimit as short:
             return self.go_on(call, short)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ...errors import AdstackDataAccessError
 from ...ir.structure import Place, Value
@@ -49,6 +49,9 @@ Way = Literal["rewinding", "parted", "journaled"]
 several launches, one for each stretch of the kernel, each with such copies; or with a log of what it loads.
 """
 
+LatestKey: TypeAlias = tuple[Mode, frozenset[str]]
+"""The key of the compiled mode that was asked for last: the mode, and the places whose reads leave marks."""
+
 Names = tuple[str, ...]
 """The names of the places that have memory beside them, in order."""
 
@@ -65,13 +68,6 @@ class CompiledKey(NamedTuple):
 
     mode: Mode
     names: Names
-    marked: frozenset[str]
-
-
-class LatestKey(NamedTuple):
-    """The key of the compiled mode that was asked for last."""
-
-    mode: Mode
     marked: frozenset[str]
 
 

@@ -242,7 +242,7 @@ class Buffer(Block):
         if len(elements) != 1:
             return False
         with ordered(self.backend, (self,)):
-            return device.fill(self.handle(), next(iter(elements)))
+            return device.fill([(self.handle(), next(iter(elements)))])
 
     def copy_from(self, other: Buffer) -> bool:
         """Replace the contents by those of another buffer, if the device can, and they are of one kind."""

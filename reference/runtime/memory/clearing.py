@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
+import numpy as np
+
+from ...ir.types import DType
 from ..protocol.abilities import transferring
 from ..threads.capturing import CAPTURING, check
 from ..threads.runtime_lock import RUNTIME_LOCK
@@ -37,13 +41,20 @@ def fill(buffers: Sequence[Buffer], number: Literal[0, 1] = 0) -> None:
 def _fill(buffers: Sequence[Buffer], number: Literal[0, 1]) -> None:
     backend = buffers[0].backend
     device = transferring(backend)
-    if device is not None and not number:
+    if device is not None:
+        parts = [(buffer.handle(), _element(buffer.dtype, number)) for buffer in buffers]
         with ordered(backend, buffers):
-            device.clear([buffer.handle() for buffer in buffers])
-        return
+            if device.fill(parts):
+                return
     for buffer in buffers:
         view = buffer.view() if device is None else None
         if view is None:
             buffer.write(number)
         else:
             view[...] = number
+
+
+@cache
+def _element(dtype: DType, number: Literal[0, 1]) -> bytes:
+    """The bytes of a number."""
+    return np.array(number, dtype.numpy).tobytes()

@@ -230,13 +230,21 @@ class Watch:
     def _are_recomputed(self, buffer: Block, changed: Sequence[Saved], within: Sequence[Box]) -> bool:
         """Whether what was written in some boxes since has the origins that it had."""
         self.history.settle(buffer.written)
-        seen: list[Box] = []
+        tiles, seen = self.history.tiles, dict[Box, None]()
         for one in changed:
             for box, _, origins in one.patches:
-                common = () if any(contains(earlier, box) for earlier in seen) else _meeting(box, within)
-                if any(clipped(origins, part) != self.history.origins(part) for part in common):
-                    return False
-                seen.append(box)
+                if box in seen or any(contains(earlier, box) for earlier in seen):
+                    continue
+                for part in _meeting(box, within):
+                    now = tiles.alone(part)
+                    before = origins[0][1] if origins[0][0] == part else None
+                    if now is None or before is None:
+                        is_same = clipped(origins, part) == self.history.origins(part)
+                    else:
+                        is_same = now == before
+                    if not is_same:
+                        return False
+                seen[box] = None
         return True
 
     def _trim(self) -> None:

@@ -91,11 +91,10 @@ class Transferring(Protocol):
         beginning of the target, which is of the same type, one after the other.
         """
 
-    def fill(self, storage: Storage, element: bytes) -> bool:
-        """Let every element have the bytes of `element`; False if the device can't, and nothing has happened."""
-
-    def clear(self, storages: Sequence[Storage]) -> None:
-        """Let every element of several be 0."""
+    def fill(self, parts: Sequence[tuple[Storage, bytes]]) -> bool:
+        """For each (storage, element) let every element of the storage have these bytes; False if the device can't, and
+        nothing has happened.
+        """
 
     def copy(self, source: Storage, target: Storage) -> None:
         """Copy all elements of `source` to `target`, which has the same size."""
