@@ -41,7 +41,8 @@ def seeds_of(spec: Spec | None, value: object, kernel: str) -> tuple[float, ...]
     Args:
         spec: what the kernel returns.
         value: a number for a scalar; for a vector or matrix one or a list of its shape; for a tuple or struct one of
-            each member, where None stands for nothing. What has no real number takes None or 0.
+            each member, where None stands for nothing. What has no real number takes None or 0, and a dict may leave it
+            out.
         kernel: its name, for messages.
     """
     return tuple(_flat(spec, value, kernel))
@@ -91,6 +92,19 @@ def _member(spec: Spec | None, value: Any, key: Any, kernel: str) -> Any:
         wanted = f"a tuple of {len(spec.members)} adjoints, one for each value returned"
     else:
         if isinstance(value, (Mapping, Struct)):
-            return members_of(value).get(key)
+            return _named(spec, members_of(value), key, kernel)
         wanted = "a dict of adjoints by the names of the members"
     raise AdstackRuntimeTypeError(f"the seed of {kernel}.grad() must be {wanted}, got {value!r}")
+
+
+def _named(spec: Spec | None, adjoints: Mapping[str, Any], name: str, kernel: str) -> Any:
+    """The adjoint of a struct's member: a name that is mistyped may not count as an adjoint of 0."""
+    members = dict(_members(spec))
+    unknown = sorted(map(str, adjoints.keys() - members.keys()))
+    if unknown or (name not in adjoints and is_real(members[name])):
+        what = f"has {', '.join(unknown)}" if unknown else f"lacks {name}"
+        raise AdstackArgumentError(
+            f"the seed of {kernel}.grad() {what}: the kernel returns {', '.join(members)}",
+            do="pass an adjoint for each member that has real numbers, or None for nothing",
+        )
+    return adjoints.get(name)

@@ -253,6 +253,30 @@ def an_adjoint_that_is_not_clear(qd, dtype, form):
     return Run(program, raises=Raises("ArgumentError" if form == "shape" else "RuntimeError", phrase))
 
 
+@case(rules=["grad.returned"], params={"form": ["unknown", "missing", "nested"]}, dtypes=["f64"])
+def adjoints_by_names_that_are_not_those_of_members(qd, dtype, form):
+    """Neither a name that is mistyped nor one that was forgotten counts as an adjoint of 0."""
+    x = real(qd, dtype, 2)
+    inner = qd.types.struct(u=dtype, k=qd.i32)
+    outer = qd.types.struct(force=dtype, n=qd.i32, inner=inner)
+
+    @qd.kernel
+    def k() -> outer:
+        return outer(force=x[0], n=1, inner=inner(u=x[1], k=2))
+
+    seed, phrase = {
+        "unknown": ({"force": 1.0, "inner": None, "torque": 2.0}, "has torque"),
+        "missing": ({"inner": {"u": 1.0}}, "lacks force"),
+        "nested": ({"force": 1.0, "inner": {"v": 1.0}}, "has v"),
+    }[form]
+
+    def program():
+        k()
+        k.grad(seed=seed)
+
+    return Run(program, given={x: [1.5, 2.5]}, raises=Raises("ArgumentError", phrase))
+
+
 # ---- under a Tape, and in forward mode
 
 
