@@ -17,10 +17,10 @@ __all__ = ["grad_for", "grad_replaced", "no_grad"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _tape() -> Any:
-    """The tape in charge, or None."""
+def _who(serves: str) -> Any:
+    """Who is in charge, if it has a method of this name; else None."""
     recorder = in_charge()
-    return recorder if hasattr(recorder, "replaced") else None
+    return recorder if hasattr(recorder, serves) else None
 
 
 @takes("ad.grad_replaced")
@@ -34,7 +34,7 @@ def grad_replaced(func: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(func)
     def replaced(*args: Any, **kwargs: Any) -> Any:
-        tape = _tape()
+        tape = _who("replaced")
         if tape is None:
             return func(*args, **kwargs)
         return tape.replaced(replaced, func, args, kwargs)
@@ -64,7 +64,7 @@ def grad_for(primal: object) -> Callable[[F], F]:
 
 @takes("ad.no_grad")
 def no_grad(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of a Python function that launches kernels: to a tape they are constants.
+    """Decorator of a Python function that launches kernels: to a tape and in forward mode what they write is constant.
 
     AdstackRuntimeTypeError for a generator or a coroutine function, whose launches come after the call.
     """
@@ -72,10 +72,10 @@ def no_grad(func: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(func)
     def constant(*args: Any, **kwargs: Any) -> Any:
-        tape = _tape()
-        if tape is None:
+        recorder = _who("constant")
+        if recorder is None:
             return func(*args, **kwargs)
-        return tape.constant(func, args, kwargs)
+        return recorder.constant(func, args, kwargs)
 
     return constant
 

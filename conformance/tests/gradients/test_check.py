@@ -158,3 +158,26 @@ def test_ndarrays_are_checked_too(precision: Any) -> None:
     x.from_numpy(np.array([0.5, -1.0, 0.0]))
     with qd.ad.Tape(y, grad_check=[x]):
         run(x, y)
+
+
+@pytest.mark.parametrize("what", ["number", "field", "integers", "gradient", "array", "unplaced", "struct", "flag"])
+def test_what_has_no_gradient_to_check_is_refused_before_anything_runs(what: str) -> None:
+    x, y, n = qd.field(qd.f64, shape=3, needs_grad=True), qd.field(qd.f64, (), needs_grad=True), qd.field(qd.i32, 3)
+    listed = {
+        "number": [3],
+        "field": x,
+        "integers": [n],
+        "gradient": [x.grad],
+        "array": [qd.ndarray(qd.f64, 3)],
+        "unplaced": [qd.field(qd.f64, shape=3)],
+        "struct": [qd.Struct.field({"a": qd.f64}, shape=3, needs_grad=True)],
+        "flag": True,
+    }[what]
+    phrase = {
+        "integers": "no gradient",
+        "gradient": "no gradient",
+        "array": "no gradient",
+        "unplaced": "not been placed",
+    }
+    with pytest.raises(qd.AdstackError, match=phrase.get(what, "fields and ndarrays")):
+        qd.ad.Tape(y, grad_check=listed)

@@ -101,6 +101,15 @@ class Columns(FwdMode):
             specialisation.records.note(call)
         return None if specialisation.returns is None else self.tangents.returned(specialisation.returns, scalars)
 
+    def check_plain(self, specialisation: Specialisation, call: Call) -> None:
+        """See `FwdMode.check_plain`."""
+        self._check_duals(specialisation, call)
+        super().check_plain(specialisation, call)
+
+    def check_array(self, array: Any) -> None:
+        """See `FwdMode.check_array`."""
+        self._check_host(array)
+
     def launched(
         self, specialisation: Specialisation, call: Call, runtime: Runtime, part: int | None = None
     ) -> Sequence[Any]:

@@ -33,7 +33,7 @@ from ..modes.compiled import differentiated
 from ..modes.differentiated import with_arrays
 from ..modes.jvp import has_second, refuse_partial
 from .arguments import duals_of_gradients
-from .constants import check_constants
+from .constants import ForwardConstants, check_constants
 from .tangents import Tangents
 
 __all__ = ["FwdMode", "check_moving"]
@@ -113,7 +113,7 @@ class FwdMode(Scoped):
         if self.clear_gradients:
             clear_all("dual")
         for data in (*self.losses, self.param):
-            self._take(data.buffer, data.dual.buffer)
+            self.take(data.buffer, data.dual.buffer)
         self._start()
         self.tangents = self.chain()
         holder = self.holder()
@@ -172,8 +172,20 @@ class FwdMode(Scoped):
         if duals:
             self.note_others()
         for name, place in duals.items():
-            self._take(*_memory(specialisation, call.arrays, name, place.name))
+            self.take(*_memory(specialisation, call.arrays, name, place.name))
         return bool(duals)
+
+    def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function whose launches, and the host's writes in it, count as constants; what it returns."""
+        with recording(ForwardConstants(self)):
+            return function(*args, **kwargs)
+
+    def check_plain(self, specialisation: Specialisation, call: Call) -> None:
+        """A launch is about to be made without tangents."""
+        self.note_others()
+
+    def check_array(self, array: Any) -> None:
+        """The host is about to write constants to an array."""
 
     def reverses(self) -> None:
         """A launch is about to be differentiated in reverse by `kernel.grad()`, also inside of a Tape."""
@@ -254,7 +266,7 @@ class FwdMode(Scoped):
         seeds = [shown(self.param.dual, seed) if sparse else seed for seed in self.directions()]
         return [seed.reshape(-1)[positions] for seed in seeds]
 
-    def _take(self, primal: Buffer, dual: Buffer) -> None:
+    def take(self, primal: Buffer, dual: Buffer) -> None:
         """Work with a dual that may be another thread's until now."""
         key = identity(primal)
         if self._duals.get(key) != (primal, dual):

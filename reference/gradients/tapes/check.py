@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from ...errors import AdstackAssertionError
+from ...data.fields import Field
+from ...data.ndarrays import Ndarray
+from ...errors import AdstackAssertionError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ...ir.types import from_numpy
 from ...runtime.memory.buffers import Array
 from ..memory.undo import identity
@@ -22,10 +24,38 @@ from .losses import Loss
 if TYPE_CHECKING:
     from ..events import Event
 
-__all__ = ["check_gradients"]
+__all__ = ["check_gradients", "to_check"]
 
 WIDER: Final = 8
 """From step to step: how often the loss is computed depends on it, the verdict does not."""
+
+
+def to_check(fields: object) -> list[Field | Ndarray]:
+    """What `grad_check` of a Tape lists: fields and ndarrays with gradients.
+
+    Raises:
+        AdstackRuntimeTypeError: it is no list, or something else is listed.
+        AdstackRuntimeError: what is listed has no gradient.
+    """
+    if not isinstance(fields, (list, tuple, set, frozenset)):
+        raise AdstackRuntimeTypeError(
+            f"grad_check takes a list of fields and ndarrays, got {fields!r}",
+            do="write grad_check=[x] to have the gradient of x compared with differences of the loss",
+        )
+    for data in fields:
+        if not isinstance(data, (Field, Ndarray)):
+            raise AdstackRuntimeTypeError(
+                f"grad_check compares gradients of fields and ndarrays, got {data!r}",
+                do="list fields or ndarrays; of a field of structs, its members",
+            )
+        if data.grad is None:
+            raise AdstackRuntimeError(
+                f"grad_check: {data.label} of {data.dtype} has no gradient",
+                do="make it with needs_grad=True" if data.dtype.is_float else "only real numbers have gradients",
+            )
+        if isinstance(data.grad, Field) and not data.grad.is_placed:
+            raise data.grad.unplaced()
+    return list(fields)
 
 
 def check_gradients(loss: Loss, events: Sequence[Event], fields: Sequence[object]) -> None:

@@ -23,12 +23,12 @@ from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.positions import flat_positions
 from ..memory.undo import Change, Log, Rewound, Touched, lent, whole
 from .around import Around
-from .check import check_gradients
+from .check import check_gradients, to_check
 from .cleared import Cleared, clearable, clearable_arrays
 from .ended import Ended
 from .follow import Follow
 from .gradients import Gradients
-from .inside import Constants, Inside
+from .inside import Inside, TapeConstants
 from .links import LinkedCopy, LinkedWrites, Linking, Links, unrepeated
 from .losses import Loss
 from .outside import Outside
@@ -74,7 +74,7 @@ class Tape(Scoped):
         self.loss = Loss(loss)
         self.clear_gradients = clear_gradients
         self.validation = validation
-        self.grad_check = list(grad_check or ())
+        self.grad_check = [] if grad_check is None else to_check(grad_check)
         self._around = Around()
         self._recorder: Entry[Any] | None = None
         self._observer: Entry[Any] | None = None
@@ -293,7 +293,7 @@ class Tape(Scoped):
 
     def constant(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function whose launches count as constants; what it returns."""
-        inside = Constants()
+        inside = TapeConstants()
         result = self._run_inside(inside, "has no gradient", function, args, kwargs)
         changes = self._log.mark()
         if changes or inside.overwritten:
@@ -301,7 +301,7 @@ class Tape(Scoped):
         self._torn = ""
         return result
 
-    def _run_inside(self, inside: Inside | Constants, what: str, function: Any, args: Any, kwargs: Any) -> Any:
+    def _run_inside(self, inside: Inside | TapeConstants, what: str, function: Any, args: Any, kwargs: Any) -> Any:
         """Run a function whose launches `inside` serves, and of which forward mode says `what`; what it returns."""
         self._around.refuse(function, what)
         self._end_run()

@@ -1,0 +1,93 @@
+"""What is in charge inside of functions under `no_grad`: launches are plain, and what they write is constant."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..analysis.must_access import must_access
+from ..launch.arguments import Call
+from ..launch.specialisation import Specialisation
+from ..runtime.memory.buffers import Buffer
+from .memory.undo import differing
+from .modes.companions import companion_memory, companions
+from .modes.state import Role
+
+__all__ = ["Constants", "Mask", "Pair", "beside", "beside_array"]
+
+Pair: TypeAlias = tuple[Buffer, Buffer]
+"""Memory, and the memory of its gradients or duals."""
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Constants(ABC):
+    """Lets launches be plain, and finds which elements with a gradient, or with a dual, they and the host overwrite.
+
+    Args:
+        role: which of the two.
+    """
+
+    def __init__(self, role: Role) -> None:
+        self.role: Role = role
+
+    def begin(self, specialisation: Specialisation, call: Call) -> None:
+        """A launch is about to be made."""
+        self.touch(beside(specialisation, call, self.role))
+
+    @abstractmethod
+    def touch(self, pairs: Iterable[Pair]) -> None:
+        """Something is about to use memory that has such memory beside it."""
+
+    @abstractmethod
+    def overwrite(self, companion: Buffer, mask: Mask) -> None:
+        """Elements hold constants now: those where the mask of the shape of their gradients, or duals, is true."""
+
+    def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch a kernel, and return what it returns, as a constant."""
+        specialisation, call, _ = kernel.prepared(args, kwargs)
+        self.begin(specialisation, call)
+        places = {
+            name: place
+            for name, place in companions(specialisation, self.role).items()
+            if name in specialisation.plan.compiled.written
+        }
+        memory = {name: specialisation.plan.buffers.get(name) or call.arrays[name] for name in places}
+        before = {name: np.array(buffer.read()) for name, buffer in memory.items()}
+        shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
+        stored = must_access(specialisation.plan.compiled.program, call.scalars, shapes).written
+        result = specialisation.launch(call)
+        for name, buffer in memory.items():
+            mask = np.zeros(buffer.shape, bool)
+            mask.reshape(-1)[differing(before[name], buffer.read())] = True
+            for box in stored.get(name, ()):  # the same numbers again are constants, too
+                mask[tuple(slice(low, high + 1) for low, high in box)] = True
+            if mask.any():
+                self.overwrite(companion_memory(specialisation, call, name, places[name], self.role), mask)
+        return result
+
+    def host_wrote(self, array: Any, where: Any) -> None:
+        """The elements hold constants from now on."""
+        for primal, companion in beside_array(array, self.role):
+            self.touch([(primal, companion)])
+            mask = np.zeros(companion.shape, bool)
+            mask[where] = True
+            if mask.any():
+                self.overwrite(companion, mask)
+
+
+def beside(specialisation: Specialisation, call: Call, role: Role) -> Iterator[Pair]:
+    """The memory that a launch may touch and that has gradients, or duals, with these."""
+    for name, place in companions(specialisation, role).items():
+        primal = specialisation.plan.buffers.get(name) or call.arrays.get(name)
+        if primal is not None:
+            yield primal, companion_memory(specialisation, call, name, place, role)
+
+
+def beside_array(array: Any, role: Role) -> list[Pair]:
+    """The memory of a field or an array, with that of its gradient or dual if it has one."""
+    companion = array.grad if role == "grad" else array.dual
+    return [(array.buffer, companion.buffer)] if companion is not None and companion.is_placed else []
