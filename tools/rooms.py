@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from .check import BESIDE_REFERENCE, ROOT
+from .marked import Marked
 
-__all__ = ["PAGE", "PUBLIC", "arrows", "imported", "page_with", "picture", "reduced", "room_of", "rooms"]
+__all__ = ["PAGE", "PICTURE", "PUBLIC", "arrows", "imported", "picture", "reduced", "room_of", "rooms"]
 
 PAGE: Final = ROOT / "reference" / "README.md"
-BEGIN: Final = "<!-- rooms: written by python -m adstack.tools.rooms --write -->"
-END: Final = "<!-- rooms: end -->"
+PICTURE: Final = Marked("rooms", "python -m adstack.tools.rooms --write")
 PUBLIC: Final = "adstack"
 """The room that `import adstack` opens: reference/__init__.py."""
 HOUSES: Final = {"reference": "adstack", "backends": "adstack.backends"}
@@ -104,17 +104,11 @@ def picture(graph: Arrows) -> str:
     return "\n".join([*lines, "```"])
 
 
-def page_with(text: str, drawn: str) -> str:
-    """The page with this picture between its two marks."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{drawn}\n{END}{rest.split(END)[1]}"
-
-
 def main(arguments: list[str]) -> None:
     """Prints the picture, or writes it into the page."""
     drawn = picture(arrows())
     if arguments == ["--write"]:
-        PAGE.write_text(page_with(PAGE.read_text(), drawn))
+        PAGE.write_text(PICTURE.put(PAGE.read_text(), drawn))
     elif arguments:
         sys.exit(f"unknown argument {arguments[0]!r}; there is --write")
     else:

@@ -22,9 +22,10 @@ from pathlib import Path
 
 from ..harness.records import Record
 
-__all__ = ["Outcome", "main", "session"]
+__all__ = ["TOOL", "Outcome", "main", "session"]
 
 TOOL = f"{sys.executable} -m adstack.conformance.gradbench"
+"""The command of adstack as a tool."""
 
 
 @dataclass(frozen=True)

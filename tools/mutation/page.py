@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Final
 
 from adstack.conformance.harness.records import Record
+from adstack.tools.marked import Marked
 
 from .ledger import SURVIVED
 from .rooms import room_of
 from .run import ROOT
 
-__all__ = ["RESULTS", "by_hand", "page_with", "table"]
+__all__ = ["RESULTS", "TABLE", "by_hand", "table"]
 
 RESULTS: Final = ROOT / "conformance" / "results"
-BEGIN: Final = "<!-- mutation: written by python -m adstack.tools.mutation.page --write -->"
-END: Final = "<!-- mutation: end -->"
+TABLE: Final = Marked("mutation", "python -m adstack.tools.mutation.page --write")
 _BY_HAND: Final = {
     "derivative": "the table of derivatives",
     "ir": "the table of derivatives",
@@ -84,21 +84,12 @@ def by_hand(row: str) -> str:
     return _BY_HAND.get(row.partition("/")[0].partition(" ")[0], _OTHERWISE)
 
 
-def page_with(text: str, made: str) -> str:
-    """The page with the table in its place."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page lacks {BEGIN} or {END}")
-    return f"{before}{BEGIN}\n{made}\n{END}{after}"
-
-
 def main(arguments: list[str]) -> None:
     """Prints the table, or writes it into the page."""
     made = table()
     if arguments == ["--write"]:
         page = RESULTS / "README.md"
-        page.write_text(page_with(page.read_text(), made))
+        page.write_text(TABLE.put(page.read_text(), made))
     elif arguments:
         sys.exit(f"unknown argument {arguments[0]!r}; there is --write")
     else:

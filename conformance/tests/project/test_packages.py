@@ -44,7 +44,7 @@ ROOMS = {
         "results",
         "tests",
     },
-    "tools": {"accuracy", "bench", "device", "loading", "mutation", "plots", "site", "terminal"},
+    "tools": {"accuracy", "bench", "device", "gradbench", "loading", "mutation", "plots", "site", "terminal"},
 }
 
 

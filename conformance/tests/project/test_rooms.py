@@ -9,7 +9,7 @@ from adstack.tools import rooms
 
 def test_the_picture_of_the_page_is_that_of_the_sources():
     page = rooms.PAGE.read_text()
-    assert page == rooms.page_with(page, rooms.picture(rooms.arrows())), "run python -m adstack.tools.rooms --write"
+    assert page == rooms.PICTURE.put(page, rooms.picture(rooms.arrows())), "run python -m adstack.tools.rooms --write"
 
 
 def test_imports_of_types_and_inside_of_functions_count():

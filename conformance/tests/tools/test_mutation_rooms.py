@@ -15,7 +15,7 @@ from adstack.tools.mutation.edits import applied
 from adstack.tools.mutation.equivalent import equivalents
 from adstack.tools.mutation.ledger import Ledger
 from adstack.tools.mutation.operators import drawn, operated
-from adstack.tools.mutation.page import RESULTS, page_with, table
+from adstack.tools.mutation.page import RESULTS, TABLE, table
 from adstack.tools.mutation.reach import Quickest
 from adstack.tools.mutation.run import CPU, ROOT, Verdict
 
@@ -226,7 +226,7 @@ def test_a_change_runs_the_tests_that_run_its_function_the_quickest_first(tmp_pa
 
 def test_the_table_of_results_is_that_of_the_files() -> None:
     page = (RESULTS / "README.md").read_text()
-    assert page == page_with(page, table()), "run python -m adstack.tools.mutation.page --write"
+    assert page == TABLE.put(page, table()), "run python -m adstack.tools.mutation.page --write"
 
 
 def test_a_table_counts_by_room_and_names_what_survives(tmp_path: Path) -> None:
