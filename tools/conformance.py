@@ -18,7 +18,7 @@ from adstack.conformance.case import MODES
 from adstack.conformance.cluster.run import run_on
 from adstack.conformance.harness.cells import Cell, Result, Subject
 from adstack.conformance.harness.loading import Entry, collect
-from adstack.conformance.harness.plan import cells_of, select, stale_gaps
+from adstack.conformance.harness.plan import Selection, cells_of, select, stale_gaps
 from adstack.conformance.harness.pool import run_cells
 from adstack.conformance.harness.records import Record
 from adstack.conformance.harness.station import Settings
@@ -189,7 +189,12 @@ def conformance(
     cells = cells_of(chosen, subjects, modes, rest["seed"])
     if not cells:
         raise click.UsageError(f"none of the {len(chosen)} cases has mode {' or '.join(modes)}")
-    report = replace(_run(cells, subjects, entries, {**rest, "client": client}), left_out=left_out)
+    report = replace(
+        _run(cells, subjects, entries, {**rest, "client": client}),
+        left_out=left_out,
+        selection=Selection(patterns, rules, modes),
+        known={(entry.id, mode) for entry in entries for mode in entry.case.modes},
+    )
     _write(report, rest)
     show(report, out, verbose=verbose)
     context.exit(0 if report.passed else 130 if report.interrupted else 1)

@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from .cells import Cell, Gap, Subject
 from .loading import Entry
 
-__all__ = ["cells_of", "one_of_each", "seed_of", "select", "stale_gaps"]
+__all__ = ["Selection", "cells_of", "one_of_each", "seed_of", "select", "stale_gaps"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a run was asked for; what is empty limits nothing.
+
+    Attributes:
+        patterns: of the ids of cases; a plain name stands for all variants.
+        rules: patterns of rules, of which a case has one.
+        modes: the modes.
+    """
+
+    patterns: Sequence[str] = ()
+    rules: Sequence[str] = ()
+    modes: Sequence[str] = ()
+
+    def has_case(self, id_: str, rules: Iterable[str]) -> bool:
+        """Whether a case with this id and these rules was asked for."""
+        return (not self.patterns or any(_matches(id_, pattern) for pattern in self.patterns)) and (
+            not self.rules or any(fnmatchcase(rule, wanted) for rule in rules for wanted in self.rules)
+        )
+
+    def has_mode(self, mode: str) -> bool:
+        """Whether a mode was asked for."""
+        return not self.modes or mode in self.modes
 
 
 def select(entries: Iterable[Entry], patterns: Sequence[str] = (), rules: Sequence[str] = ()) -> list[Entry]:
     """Entries whose id matches one of the patterns (a plain name stands for all variants) and have one of the rules."""
-    return [
-        entry
-        for entry in entries
-        if (not patterns or any(_matches(entry.id, pattern) for pattern in patterns))
-        and (not rules or any(fnmatchcase(rule, wanted) for rule in entry.case.rules for wanted in rules))
-    ]
+    selection = Selection(patterns, rules)
+    return [entry for entry in entries if selection.has_case(entry.id, entry.case.rules)]
 
 
 def _matches(id_: str, pattern: str) -> bool:
@@ -57,7 +79,7 @@ def cells_of(
         for subject in subjects
         for entry in (some[subject.dtypes] if subject.part else entries)
         for mode in entry.case.modes
-        if not modes or mode in modes
+        if Selection(modes=modes).has_mode(mode)
     ]
 
 

@@ -95,7 +95,7 @@ def _program(program: Record, texts: _Texts) -> list[object]:
 def _cell(result: Result, subject: int, texts: _Texts, before: Before | None) -> list[object]:
     """Numbers and texts of a cell, in the order in which the script names them."""
     details, name = result.details, (result.cell.subject.name, result.cell.entry.id, result.cell.mode)
-    past = None if before is None else before.get(name)
+    past = None if before is None else before.cells.get(name)
     values = [
         [texts(one["what"]), texts(one["dtype"]), _short(one["ulp"]), texts(one["values"]), texts(one["worst"])]
         for one in details.get("values", ())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
 from ..harness.cells import Gap, Result, Status, Subject
 from ..harness.identity import SUITE, identity, sources
+from ..harness.plan import Selection
 from ..harness.records import Record
 
 __all__ = ["Report", "cell_record", "explanation", "label", "machine", "record", "suite_sources"]
@@ -48,6 +49,8 @@ class Report:
         seconds: wall time of the run.
         left_out: backends that can't run here, which nobody asked for by name.
         interrupted: how many cells were left when the run was interrupted; their results are missing.
+        selection: what the run was asked for.
+        known: (case, mode) of all that the suite has, asked for or not.
     """
 
     results: Sequence[Result]
@@ -57,6 +60,8 @@ class Report:
     seconds: float = 0.0
     left_out: Sequence[Subject] = ()
     interrupted: int = 0
+    selection: Selection = field(default_factory=Selection)
+    known: Collection[tuple[str, str]] = ()
     machine: Record = field(default_factory=machine)
 
     @property
@@ -116,6 +121,7 @@ def record(report: Report) -> Record:
             "passed": report.passed,
             "counts": report.counts,
             "interrupted": report.interrupted,
+            "selection": {name: list(wanted) for name, wanted in vars(report.selection).items()},
         },
         "machine": report.machine,
         "subjects": [_subject(subject) for subject in report.subjects],

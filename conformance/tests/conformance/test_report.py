@@ -16,6 +16,8 @@ from suites import plain_subject, write_suite
 
 from adstack.conformance.harness.cells import Cell, Gap, Result, Status, Subject
 from adstack.conformance.harness.loading import collect
+from adstack.conformance.harness.plan import Selection
+from adstack.conformance.report.comparison import before_of, changes
 from adstack.conformance.report.html import html, page_text
 from adstack.conformance.report.junit import junit
 from adstack.conformance.report.summary import Report, record
@@ -204,6 +206,34 @@ class TestHtml:
         }
         assert "gone from plain: topic/was reverse" in page
         assert "1 of 3</td><td>1 of 3</td><td>1</td><td>0</td><td>1</td><td>1</td>" in page
+
+    @pytest.mark.parametrize(
+        ("selection", "known", "gone"),
+        [
+            (Selection(), (), ["topic/was reverse", "topic/was:2 forward"]),
+            (Selection(), [("topic/was", "reverse")], ["topic/was:2 forward"]),
+            (Selection(), [("topic/was", "forward"), ("topic/was:2", "forward")], ["topic/was reverse"]),
+            (Selection(patterns=("topic/*",)), (), ["topic/was reverse", "topic/was:2 forward"]),
+            (Selection(patterns=("topic/was",)), (), ["topic/was reverse", "topic/was:2 forward"]),
+            (Selection(patterns=("arith/*",)), (), []),
+            (Selection(modes=("reverse", "forward-mode")), (), ["topic/was reverse"]),
+            (Selection(rules=("was.*",)), (), ["topic/was:2 forward"]),
+        ],
+    )
+    def test_only_what_was_asked_for_and_the_suite_has_no_more_is_gone(self, report, selection, known, gone):
+        """Also after an interruption: cells that were not reached are known."""
+        before = record(report)
+        plain = before["cells"][1]
+        before["cells"] += [
+            {**plain, "case": "topic/was", "mode": "reverse"},
+            {**plain, "case": "topic/was:2", "mode": "forward", "rules": ["was.rule"]},
+            {**plain, "case": "topic/was", "mode": "reverse", "subject": "another"},
+        ]
+        now = replace(report, selection=selection, known=known)
+        (one, _) = changes(now, before_of(before))
+        assert one["gone"] == gone
+        assert one["before"] == f"1 of {3 + len(gone)}"
+        assert record(now)["suite"]["selection"]["modes"] == list(selection.modes)
 
     def test_a_topic_has_its_counts_and_only_a_quiet_one_is_folded(self, report):
         page = html(report)

@@ -141,6 +141,20 @@ class TestConformance:
         assert again.exit_code == 0, again.output
         assert "1 of 1</td><td>1 of 1</td><td>0</td><td>0</td><td>0</td><td>0</td>" in html_file.read_text()
 
+    def test_of_another_run_only_what_was_asked_for_can_be_gone(self, tmp_path):
+        json_file, html_file = tmp_path / "old.json", tmp_path / "new.html"
+        assert adstack("conformance", *ONE, "--json", str(json_file)).exit_code == 0
+        old = json.loads(json_file.read_text())
+        (cell,) = old["cells"]
+        assert old["suite"]["selection"] == {"patterns": [cell["case"]], "rules": [], "modes": []}
+        others = (f"{cell['case']}:a-variant", "arith/was-there-once", "arith/wrap-around")
+        old["cells"] += [{**cell, "case": name} for name in others]
+        json_file.write_text(json.dumps(old))
+        assert adstack("conformance", *ONE, "--html", str(html_file), "--against", str(json_file)).exit_code == 0
+        page = html_file.read_text()
+        assert "2 of 2</td><td>1 of 1</td><td>0</td><td>0</td><td>0</td><td>1</td>" in page
+        assert f"gone from reference: {others[0]} {cell['mode']}" in page
+
     def test_what_a_log_has_is_not_run_again(self, tmp_path):
         log = tmp_path / "new" / "cells.jsonl"
         words = ("conformance", "--backend", "reference", "--case", "arith/floor-division-of-*", "--log", str(log))
