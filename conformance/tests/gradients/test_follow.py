@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import sys
 import threading
 import weakref
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -249,6 +251,23 @@ def test_memory_stays_as_it_is_over_many_tapes() -> None:
             chain.tape()
         sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     assert sizes[-1] - sizes[1] <= 1024  # KiB: the step in which a driver on the processor takes memory
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("arch", ["cpu"], indirect=True)
+def test_memory_stays_as_it_is_over_a_hundred_thousand_tapes() -> None:
+    chain = Chain(1)
+    sizes = []
+    for _ in range(10):
+        for _ in range(10_000):
+            chain.tape()
+        sizes.append(resident())
+    assert max(sizes) - sizes[0] <= 256  # KiB
+
+
+def resident() -> int:
+    """KiB of memory that this process takes now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def test_reasons_for_calls_that_are_not_followed_are_counted() -> None:

@@ -24,7 +24,7 @@ from ...values.linked import Linked
 from ..clearing import are_others
 from ..events import Launch
 from .fallbacks import fell_back
-from .program import Program, Span
+from .program import NOTHING, Program
 from .run import Run
 from .steps import Key, Step, key_of_call
 
@@ -83,7 +83,7 @@ class Follow:
         self._interrupted = interrupted
         self.open = False
         self._program: Program | None = None
-        self.ahead = Span()
+        self.ahead = NOTHING
         self._objects: list[Any] = []
         self._sequence: Sequenced | None = None
         self._first = self._at = 0
@@ -158,7 +158,7 @@ class Follow:
         assert self._sequence is not None
         end, torn = self._sequence.end()
         self._unsubscribe(program.buffers)
-        self.ahead = Span()
+        self.ahead = NOTHING
         run = Run(program, self._first, end, self._objects)
         if end > self._first and program.alive:
             self._trace.append(run)
@@ -181,14 +181,15 @@ class Follow:
         if following(runtime.backend) is None or not trace:
             return
         _LEARNED.begin(runtime.epoch)
-        _LEARNED.programs = [one for one in _LEARNED.programs if one.alive]
         program = self._program
         if program is not None and program.alive and program.runtime is runtime:
-            _LEARNED.programs = [program, *(one for one in _LEARNED.programs if one is not program)][:_MOST]
+            others = [one for one in _LEARNED.programs if one is not program and one.alive]
+            _LEARNED.programs = [program, *others][:_MOST]
             if len(trace) == 1 and isinstance(trace[0], Run) and trace[0].end == len(program.steps):
                 return
         if not _is_worth([*_keys(trace)]):
             return
+        _LEARNED.programs = [one for one in _LEARNED.programs if one.alive]
         steps = [*_steps(trace)]
         keys = tuple(None if step is None else step.key for step in steps)
         if not any(keys) or any(one.keys == keys for one in _LEARNED.programs):

@@ -62,6 +62,10 @@ class Span:
         return span
 
 
+NOTHING: Final = Span()
+"""What no calls do."""
+
+
 class Following(Protocol):
     """Calls of a program as a tape followed them."""
 

@@ -61,8 +61,9 @@ class Run(Event):
     def note(self) -> None:
         """Let the records of the launches' kernels know that a tape made them."""
         for at, touched in self.program.noted(self.first, self.end):
-            call, step = self.program.call(at), self.program.steps[at]
+            step = self.program.steps[at]
             if step is not None and step.specialisation.records is not None:
+                call = self.program.call(at) if step.takes_floats else step.call
                 step.specialisation.records.note_taped(call, touched=touched)
 
     @property
@@ -110,7 +111,8 @@ class Run(Event):
             for buffer in (*gradients, *written):
                 buffer.touch()  # what was kept was exchanged with it
         rewound.wound(before)
-        super().unwind(rewound)
+        if self.changes:
+            super().unwind(rewound)
 
     def reverse(self) -> None:
         """Nothing: `unwind` has done it, which puts memory back between the calls."""
@@ -133,8 +135,9 @@ def torn(what: str) -> AdstackRuntimeError:
 
 def _announce(buffers: Iterable[Buffer]) -> None:
     """Say that the elements of some buffers are about to be written."""
+    is_observed = bool(OBSERVERS and OBSERVERS.others())
     for buffer in buffers:
-        if OBSERVERS:
+        if is_observed:
             tell_others(buffer)
         if buffer.watch is not None and buffer.watch.strict:
             buffer.watch.before(buffer, "a Tape")

@@ -187,8 +187,9 @@ class Tape(Scoped):
         """Launch a kernel and record the launch; what the kernel returns, linked to the tape."""
         if kwargs and self._follow is not None and self._follow.open:
             return kernel(*kernel.positional(args, kwargs))  # which machine code may serve
-        refused = self._end_run()
-        self._check_whole()
+        refused = self._follow is not None and self._follow.open and self._end_run()
+        if self._torn:
+            self._check_whole()
         specialisation, call, runtime = kernel.prepared(args, kwargs)
         if not refused and self._begin_run(specialisation, call, runtime):
             return kernel(*kernel.positional(args, kwargs))
@@ -295,7 +296,7 @@ class Tape(Scoped):
         """Run a function whose launches count as constants; what it returns."""
         inside = TapeConstants()
         result = self._run_inside(inside, "has no gradient", function, args, kwargs)
-        changes = self._log.mark()
+        changes = self._log.mark() if self._log.needed else []
         if changes or inside.overwritten:
             self._append(HostWrites(inside.overwritten, changes=changes))
         self._torn = ""
@@ -378,7 +379,7 @@ class Tape(Scoped):
 
     def _note_host(self) -> None:
         """Make an event of what the host did since the last one."""
-        changes = self._log.mark()
+        changes = self._log.mark() if self._log.needed else []
         if changes or self._outside.masks or self._outside.complete:
             self._note_overwritten(changes)
             self._outside.forget()

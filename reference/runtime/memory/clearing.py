@@ -26,8 +26,9 @@ def fill(buffers: Sequence[Buffer], number: Literal[0, 1] = 0) -> None:
     if CAPTURING:
         check("the host writes memory")
     with RUNTIME_LOCK.lock:
+        is_observed = bool(OBSERVERS and OBSERVERS.others())
         for buffer in buffers:
-            if OBSERVERS:
+            if is_observed:
                 tell_others(buffer)
             if buffer.watch is not None:
                 buffer.watch.before(buffer, "the host")
