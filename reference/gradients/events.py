@@ -19,7 +19,7 @@ from .modes.differentiated import Differentiated
 from .modes.footprints import Footprint, FootprintKey, Region, footprint_of
 from .modes.state import state_of
 
-__all__ = ["CustomCall", "Event", "HostWrites", "Launch", "key_of", "may_write", "memory_of"]
+__all__ = ["CustomCall", "Event", "HostWrites", "Launch", "give_back", "key_of", "may_write", "memory_of"]
 
 
 def memory_of(specialisation: Specialisation, call: Call, names: frozenset[str]) -> Iterator[tuple[str, Buffer]]:
@@ -129,6 +129,13 @@ class HostWrites(Event):
         for buffer, taken in self.taken:
             buffer.write(buffer.read() + taken)
         self.taken.clear()
+
+
+def give_back(events: Iterable[Event]) -> None:
+    """See `HostWrites.give_back`."""
+    for event in events:
+        if isinstance(event, HostWrites):
+            event.give_back()
 
 
 @dataclass

@@ -19,7 +19,7 @@ from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ...values.calling import takes
 from ..access import launch_checked
-from ..events import CustomCall, Event, HostWrites, Launch
+from ..events import CustomCall, Event, HostWrites, Launch, give_back
 from ..memory.positions import flat_positions
 from ..memory.undo import Change, Log, Rewound, Touched, lent, whole
 from .around import Around
@@ -92,8 +92,7 @@ class Tape(Scoped):
         self._outside = Outside()
         self._links = Links()
         self._kept: list[tuple[Any, ...]] = []
-        self._torn = ""
-        self._ended = Ended()
+        self._torn, self._ended = "", Ended()
 
     def __enter__(self) -> Tape:
         self._capture = capturing() if RECORDERS else None
@@ -152,30 +151,34 @@ class Tape(Scoped):
 
     def grad(self) -> None:
         """Differentiate what was recorded; AdstackDataAccessError if memory has changed since the block ended."""
-        with RUNTIME_LOCK.lock, recording(None), self._ended:
+        with RUNTIME_LOCK.lock, self._ended:
             self._end_run(last=True)
             self._check_whole()
             if self._around.forward is not None:
                 self._around.forward.note_others()
             self._note_host()
-            check_reached(self.loss, self._events, self._gradients.all, lambda: self.calls)
-            self.loss.seed()
-            self._around.seed(self.loss)
-            self._links.start()
-            rewound = Rewound()
-            with self._log.quiet():
-                try:
-                    for number, event in reversed(list(enumerate(self._events))):
-                        self._links.flush(number)
-                        event.unwind(rewound)
-                    self._links.flush(-1)
-                    if self.grad_check:
-                        check_gradients(self.loss, self._events, self.grad_check)
-                    for event in self._events:
-                        if isinstance(event, HostWrites):
-                            event.give_back()
-                finally:
-                    rewound.restore()
+            if not (self._log.needed or self.grad_check) and {Run}.issuperset(map(type, self._events)):
+                self._differentiate()  # nothing is logged, and no function of the user's runs
+            else:
+                with recording(None), self._log.quiet():
+                    self._differentiate()
+
+    def _differentiate(self) -> None:
+        check_reached(self.loss, self._events, self._gradients.all, lambda: self.calls)
+        self.loss.seed()
+        self._around.seed(self.loss)
+        self._links.start()
+        rewound = Rewound()
+        try:
+            for number, event in reversed(list(enumerate(self._events))):
+                self._links.flush(number)
+                event.unwind(rewound)
+            self._links.flush(-1)
+            if self.grad_check:
+                check_gradients(self.loss, self._events, self.grad_check)
+            give_back(self._events)
+        finally:
+            rewound.restore()
 
     def _check_whole(self) -> None:
         if self._torn:  # something that was recorded has not come to its end
@@ -188,8 +191,7 @@ class Tape(Scoped):
         if kwargs and self._follow is not None and self._follow.open:
             return kernel(*kernel.positional(args, kwargs))  # which machine code may serve
         refused = self._follow is not None and self._follow.open and self._end_run()
-        if self._torn:
-            self._check_whole()
+        self._check_whole()
         specialisation, call, runtime = kernel.prepared(args, kwargs)
         if not refused and self._begin_run(specialisation, call, runtime):
             return kernel(*kernel.positional(args, kwargs))
