@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -54,12 +55,7 @@ class AnnouncedCalls:
         self._has_floats = any(isinstance(one, NumberArgument) and one.dtype.is_float for one in arguments)
         self._calls: dict[tuple[Scalar, ...], Call] = {}
         self._reverses: dict[int, Reverse] = {}  # by the identities of the modes, which they keep
-        self._epoch = _NONE
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether there are no such calls any more."""
-        return not self.specialisation.life.word.value
+        self._epoch, self._process = _NONE, os.getpid()
 
     @classmethod
     def of(cls, specialisation: Specialisation, arguments: Sequence[Argument]) -> AnnouncedCalls | None:
@@ -108,6 +104,8 @@ class AnnouncedCalls:
     def _renew(self) -> bool:
         """Serve calls in the epoch of now, if all memory is still there, and ours alone."""
         epoch = GUARD[EPOCH]
+        if os.getpid() != self._process:
+            return False  # Python says what a forked process may do, and starts threads there
         if not _renewed(self._follower, self.specialisation.plan):
             return False
         self._epoch = epoch
@@ -187,6 +185,7 @@ class Announced:
 
     def __init__(self) -> None:
         self.calls: list[AnnouncedCalls] = []
+        self._process = os.getpid()
         self._kinds: set[tuple[object, ...]] = set()
         self._others: set[Specialisation] = set()
 
@@ -198,6 +197,9 @@ class Announced:
 
     def learn(self, specialisation: Specialisation, describe: Callable[[], tuple[Argument, ...] | None]) -> None:
         """Python has launched a call of a specialisation, of which `describe` tells the arguments: serve its like."""
+        if os.getpid() != self._process:
+            self.drop()
+            self._process = os.getpid()
         if specialisation in self._others or len(self.calls) == MOST:
             return
         is_plain = not (specialisation.plan.arguments or specialisation.keeps or specialisation.returns is not None)

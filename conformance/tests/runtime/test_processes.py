@@ -120,6 +120,65 @@ def test_a_child_forked_while_threads_are_busy_goes_on(arch):
     assert run(arch, textwrap.dedent(ON_THE_CPU) + textwrap.dedent(body)) == (0, "[7, 7, 7]\n", "")
 
 
+STEPS = """
+    g, h = (qd.field(qd.f32, 1000, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def there(t: qd.i32):
+        for i in h:
+            h[i] = g[i] * g[i] + t
+
+    @qd.kernel
+    def back(t: qd.i32):
+        for i in h:
+            g[i] = 0.5 * h[i] + t
+
+    def steps():
+        for t in range(3):
+            there(t)
+            back(t)
+            back.grad(t)
+
+    g.fill(0.5)
+    steps()
+    steps()
+"""
+
+
+@pytest.mark.parametrize("arch", DEVICES)
+def test_a_child_is_told_where_python_has_announced_launches_before(arch):
+    body = """
+        def child():
+            runtime = ("AdstackRuntimeError", True)
+            for _ in range(3):
+                assert told(lambda: there(0)) == runtime
+                assert told(lambda: back(0)) == runtime
+                assert told(lambda: back.grad(2)) == runtime
+        print([forked(child) for _ in range(2)], flush=True)
+        steps()
+    """
+    assert run(arch, textwrap.dedent(STEPS) + textwrap.dedent(body)) == (0, "[7, 7]\n", "")
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu"])
+def test_a_child_goes_on_where_python_has_announced_launches_before(arch):
+    body = """
+        def child():
+            before = g.to_numpy()
+            steps()
+            g.from_numpy(before)
+            steps()
+            left = g.to_numpy()
+            g.from_numpy(before)
+            for t in range(3):
+                there(t)
+                back(t)
+            assert (g.to_numpy() == left).all()
+        print([forked(child) for _ in range(2)], flush=True)
+    """
+    assert run(arch, textwrap.dedent(STEPS) + textwrap.dedent(body)) == (0, "[7, 7]\n", "")
+
+
 @pytest.mark.parametrize("arch", DEVICES)
 def test_a_child_forked_while_threads_are_busy_is_told_and_does_not_hang(arch):
     body = """
