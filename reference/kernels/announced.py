@@ -126,11 +126,17 @@ class AnnouncedCalls:
         return True
 
     def _launch_reverse(self, args: tuple[object, ...], mode: Differentiated, call: Call) -> None:
-        """Launch reverse mode of a call of these arguments, by machine code if it can."""
+        """Launch reverse mode of a call of these arguments, by machine code if it can.
+
+        Python makes the first launch: machine code that is made behind it takes for granted that the depths of adstacks
+        in memory are those of now.
+        """
         reverse = self._reverses.get(id(mode))
-        if reverse is None:
-            reverse = self._reverses[id(mode)] = Reverse(mode, self._arguments, self._prepared)
-        reverse.launch(args, call)
+        if reverse is not None:
+            reverse.launch(args, call)
+            return
+        mode.launch(call)
+        self._reverses[id(mode)] = Reverse(mode, self._arguments, self._prepared)
 
     def _prepared(self, args: tuple[object, ...]) -> Call:
         call = self.known(args)

@@ -333,3 +333,32 @@ def test_what_a_gradient_needs_is_looked_at_each_time(by_machine: list[bool]) ->
     powers.n[3] = 3
     powers.x.fill(0.5)
     assert powers.gradient() == right
+
+
+def test_depths_are_those_of_the_memory_of_now_where_machine_code_is_made_late() -> None:
+    """It is made for the first gradient after a tape; what depths depend on was written since Python computed them."""
+    x, y = (qd.field(qd.f32, shape=shape, needs_grad=True) for shape in (4, ()))
+    n = qd.field(qd.i32, shape=4)
+    x.from_numpy(np.array([1.0, 2.0, 3.0, 4.0], np.float32))
+
+    @qd.kernel
+    def powers(by: qd.i32) -> None:
+        for i in x:
+            a = 1.0
+            for _ in range(n[i]):
+                a *= x[i]
+            y[None] += a * by
+
+    def gradient(trips: int, *args: int, **kwargs: int) -> list[float]:
+        n.fill(trips)
+        x.grad.fill(0.0)
+        y.grad[None] = 1.0
+        powers(1)
+        powers.grad(*args, **kwargs)
+        return list(x.grad.to_numpy())
+
+    with qd.ad.Tape(y):
+        powers(1)
+    assert gradient(0, by=1) == [0.0] * 4  # Python serves calls by keywords
+    assert gradient(3, 1) == [3.0, 12.0, 27.0, 48.0]
+    assert gradient(2, 1) == [2.0, 4.0, 6.0, 8.0]
