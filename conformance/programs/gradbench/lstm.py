@@ -1,8 +1,8 @@
 """The eval `lstm`: how well a recurrent network foretells a text, and the gradient by the network's parameters.
 
 All matrices of weights are diagonal, so that one unit of the network has layers below it and its own past, and
-nothing else: a lane goes through the text for one unit. Idle units fill the last group of lanes up, since a processor
-takes a whole group at once, and what is left lane by lane. What the units foretell is normalised over all that are not
+nothing else: a lane goes through the text for one unit. Idle units fill the last group of lanes up, since what is left
+of a group costs more than a whole one. What the units foretell is normalised over all that are not
 idle, at each character.
 """
 
@@ -13,7 +13,8 @@ import adstack as qd
 from .task import Block, Cell, Table, Task, array, gradient, number, zeros
 
 FORGET, IN, OUT, CHANGE = range(4)
-GROUP = 32
+GROUP = 48
+"""Lanes: three vectors of sixteen, which is as few as are handed to a processor whole."""
 
 
 @qd.func
