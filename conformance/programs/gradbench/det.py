@@ -9,7 +9,7 @@ from math import factorial
 
 import adstack as qd
 
-from .task import Cell, Table, Task, array, gradient, number, zeros
+from .task import Cell, Table, Task, array, backward, number, zeros
 
 LEFT = 4
 FIRST_COLUMNS = 0xFEDCBA9876543210
@@ -64,8 +64,12 @@ def _task(given, differentiated):
         clear(result)
         expand(a, terms, size, result)
 
+    def differentiate():
+        program()
+        backward(result, a, expand, a, terms, size, result)
+
     if differentiated:
-        return Task(gradient(result, program), lambda: a.grad.to_numpy().reshape(-1).tolist())
+        return Task(differentiate, lambda: a.grad.to_numpy().reshape(-1).tolist())
     return Task(program, lambda: number(result))
 
 

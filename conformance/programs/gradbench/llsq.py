@@ -6,7 +6,7 @@ The value is half the sum of (sign(t) - p(t))^2, where p(t) = sum of x[j] t^j.
 
 import adstack as qd
 
-from .task import Cell, Line, Task, array, gradient, number, numbers, zeros
+from .task import Cell, Line, Task, array, backward, number, numbers, zeros
 
 
 @qd.kernel
@@ -29,8 +29,12 @@ def _task(given, differentiated):
     def program():
         fit(x, n, loss)
 
+    def differentiate():
+        program()
+        backward(loss, x, fit, x, n, loss)
+
     if differentiated:
-        return Task(gradient(loss, program), lambda: numbers(x.grad))
+        return Task(differentiate, lambda: numbers(x.grad))
     return Task(program, lambda: number(loss))
 
 
