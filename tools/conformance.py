@@ -189,12 +189,8 @@ def conformance(
     cells = cells_of(chosen, subjects, modes, rest["seed"])
     if not cells:
         raise click.UsageError(f"none of the {len(chosen)} cases has mode {' or '.join(modes)}")
-    report = replace(
-        _run(cells, subjects, entries, {**rest, "client": client}),
-        left_out=left_out,
-        selection=Selection(patterns, rules, modes),
-        known={(entry.id, mode) for entry in entries for mode in entry.case.modes},
-    )
+    report = _run(cells, subjects, entries, {**rest, "client": client})
+    report = replace(report, left_out=left_out, selection=Selection(patterns, rules, modes))
     _write(report, rest)
     show(report, out, verbose=verbose)
     context.exit(0 if report.passed else 130 if report.interrupted else 1)
@@ -212,7 +208,9 @@ def _run(cells: list[Cell], subjects: list[Subject], entries: list[Entry], rest:
     results = log.complete(cells, lambda missing: _results(missing, rest, log)) if log else _results(cells, rest)
     seconds = time.perf_counter() - start
     missing = len(cells) - len(results)
-    return Report(results, subjects, stale_gaps(entries, subjects), rest["seed"], seconds, interrupted=missing)
+    known = {(entry.id, mode) for entry in entries for mode in entry.case.modes}
+    gaps = stale_gaps(entries, subjects)
+    return Report(results, subjects, gaps, rest["seed"], seconds, interrupted=missing, known=known)
 
 
 def _log(path: Path | None) -> Log | None:
