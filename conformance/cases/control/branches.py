@@ -255,3 +255,22 @@ def a_counter_that_starts_near_the_end_of_its_type_wraps(qd, dtype):
         last[None] = n
 
     return Run(k, expect={trips: 6, last: -most - 1 if signed else 0})
+
+
+@case(rules=["control.if", "grad.loop"], dtypes=["f32", "f64"], modes=["forward", "reverse"])
+def a_selection_by_the_condition_of_the_branch_that_it_is_in(qd, dtype):
+    """What is chosen is known inside of the branch, also where it is simplified there first."""
+    x, y = (qd.field(dtype, shape=4, needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in x:
+            low = i < n
+            if low:
+                chosen = qd.select(low, x[i] * 1.0, x[0])
+                y[i] = 2.0 * chosen * chosen
+            else:
+                y[i] = 3.0 * qd.select(low, x[0], 1.0 * x[i] * 1.0)
+
+    gradient = Gradient(seed={y: 1.0}, expect={x: [2.0, 4.0, 3.0, 3.0]})
+    return Run(k, args=(2,), given={x: [0.5, 1.0, 2.0, 4.0]}, expect={y: [0.5, 2.0, 6.0, 12.0]}, gradient=gradient)

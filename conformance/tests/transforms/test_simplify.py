@@ -109,3 +109,38 @@ return %2
 
 def test_a_choice_by_the_condition_of_a_branch_is_known_in_it():
     golden(simplify, HEAD, CHOSEN, CHOSEN_AFTER)
+
+
+CHOSEN_INSIDE = """\
+%one = const 1 : i32
+%r = if %b -> (i32) {
+  %0 = mul %x, %one : i32
+  %s = select %b, %0, %y : i32
+  %1 = add %s, %y : i32
+  yield %1
+} else {
+  %2 = mul %y, %one : i32
+  %t = select %b, %x, %2 : i32
+  %3 = add %t, %x : i32
+  yield %3
+}
+return %r
+"""
+
+CHOSEN_INSIDE_AFTER = """\
+%one = const 1 : i32
+%r = if %b -> (i32) {
+  %s = select %b, %x, %y : i32
+  %1 = add %x, %y : i32
+  yield %1
+} else {
+  %t = select %b, %x, %y : i32
+  %3 = add %y, %x : i32
+  yield %3
+}
+return %r
+"""
+
+
+def test_what_is_chosen_inside_of_a_branch_may_be_simplified_there_before():
+    golden(simplify, HEAD, CHOSEN_INSIDE, CHOSEN_INSIDE_AFTER)

@@ -42,10 +42,13 @@ def simplify(body: Region, options: Options = DEFAULT, analyses: Analyses | None
     return preserved
 
 
-def _chosen(condition: Value, number: int) -> dict[Value, Value]:
-    """What each `select` by a condition gives: its first value, or its second one."""
+def _chosen(condition: Value, number: int) -> dict[Value, tuple[Op, int]]:
+    """Which operand each `select` by a condition gives: its first value, or its second one.
+
+    The operand itself is looked up once it is needed: that of a `select` inside of the region may be simplified before.
+    """
     selects = (op for op in condition.uses if op.opdef is SELECT and op.operands[0] is condition)
-    return {op.result: op.operands[number] for op in selects}
+    return {op.result: (op, number) for op in selects}
 
 
 class Simplifier(Folder):
@@ -55,7 +58,7 @@ class Simplifier(Folder):
         again: a second walk would find more.
         depth: how many regions stand around the ops visited.
         level: at what depth a value was defined, if not at 0.
-        chosen: what a `select` gives in the region at hand, whose `if` has the same condition.
+        chosen: which operand a `select` gives in the region at hand, whose `if` has the same condition.
     """
 
     def __init__(self, keep_loops: bool) -> None:
@@ -63,7 +66,7 @@ class Simplifier(Folder):
         self.again = False
         self.depth = 0
         self.level: dict[Value, int] = {}
-        self.chosen: dict[Value, Value] = {}
+        self.chosen: dict[Value, tuple[Op, int]] = {}
         self.cause: Op | None = None
 
     def run(self, region: Region) -> None:
@@ -149,7 +152,9 @@ class Simplifier(Folder):
     def _choose(self, op: Op) -> None:
         """Take the operands of a `select` whose condition is known here."""
         if not self.chosen.keys().isdisjoint(op.operands):
-            op.set_operands([self.chosen.get(v, v) for v in op.operands])
+            chosen = (self.chosen.get(value) for value in op.operands)
+            each = zip(op.operands, chosen, strict=True)
+            op.set_operands([value if one is None else one[0].operands[one[1]] for value, one in each])
 
     def _drop_unchanging(self, op: Op) -> None:
         """A carried value that every iteration passes on unchanged is the value from before the loop."""
