@@ -22,7 +22,7 @@ from .field_options import Layout, check_layout, check_order, element_dtype, off
 from .hostarrays import HostArray
 from .hostvalues import columns, extents
 from .levels import Cells, Node
-from .placement import LEVELS, Of, Placement, Spot, placed
+from .placement import LEVELS, Of, Placement, Spot, check_beside, placed
 
 __all__ = ["Field", "Layout", "MatrixField", "ScalarField", "make_field"]
 
@@ -92,9 +92,17 @@ class Field(Uncopied, HostArray):
         return self.spot.placement
 
     def put(self, placement: Placement) -> None:
-        """Place the field at a `placement`, once: AdstackRuntimeError if it is placed already."""
+        """Place the field at a `placement`, once.
+
+        AdstackRuntimeError if it is placed already, or a gradient or dual would not have all elements that it needs.
+        """
         if self.spot.placement is not None:
             raise AdstackRuntimeError(f"{self.label} is placed already", do="make another field")
+        if self._of is None:
+            for companion in self.companions():
+                check_beside(companion.label, companion.spot.placement, self.label, placement)
+        else:
+            check_beside(self.label, placement, self._of.label, self._of.spot.placement)
         self.spot.placement = placement
         placed(self.role)
 

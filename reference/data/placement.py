@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..errors import AdstackRuntimeError
 from ..runtime.threads.guards import invalidate, rewired
 from .levels import Node
 
-__all__ = ["LEVELS", "PLACED", "Of", "Placement", "Spot", "placed"]
+__all__ = ["LEVELS", "PLACED", "Of", "Placement", "Spot", "check_beside", "placed"]
 
 
 @dataclass
@@ -62,3 +63,33 @@ def placed(role: str = "primal") -> None:
     rewired()
     if role == "grad":
         invalidate()  # launches leave records from now on
+
+
+def check_beside(label: str, companion: Placement | None, primal_label: str, primal: Placement | None) -> None:
+    """Check that a gradient or dual has an element for each one of its field, and an active one for each active one.
+
+    What differentiation writes activates nothing, so what lay in a cell of its own would be lost without a word.
+
+    Args:
+        label: names the gradient or dual in messages.
+        companion: where that was placed; None if it was not.
+        primal_label: names its field.
+        primal: where the field was placed; None if it was not.
+
+    Raises:
+        AdstackRuntimeError: the extents differ, or the companion is in sparse levels that its field is not in.
+    """
+    if companion is None or primal is None:
+        return
+    if companion.shape != primal.shape:
+        raise AdstackRuntimeError(
+            f"{label} can't have the shape {companion.shape}: {primal_label} has the shape {primal.shape}",
+            do=f"place both at levels with the same extents, or {primal_label} alone: needs_grad=True does the rest",
+        )
+    above = () if primal.node is None else primal.node.cells
+    own = () if companion.node is None else companion.node.cells
+    if any(all(cells.level is not one.level for one in above) for cells in own):
+        raise AdstackRuntimeError(
+            f"{label} can't be in sparse levels that {primal_label} is not in: its cells would stay inactive",
+            do=f"place it beside {primal_label}, with place(x, x.grad), or at a dense level",
+        )

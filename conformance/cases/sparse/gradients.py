@@ -259,3 +259,43 @@ def what_the_host_deactivates_in_between_has_no_derivative(qd, dtype, levels, mo
                 assert loss.dual[None] == 3.0
 
     return Run(program, expect={loss: 3.0})
+
+
+@case(
+    rules=["sparse.gradient"],
+    params={"order": ["field first", "gradient first"], "what": ["grad", "dual", "shape", "beside"]},
+)
+def where_a_gradient_or_dual_may_be_placed(qd, order, what):
+    """In sparse levels that the field is in as well: nothing would activate cells of others, and all would read 0."""
+    x, y = qd.field(qd.f64), qd.field(qd.f64, shape=(), needs_grad=True, needs_dual=True)
+    block = qd.root.pointer(qd.i, 4)
+    elsewhere = {
+        "grad": qd.root.bitmasked(qd.i, 4),
+        "dual": block.bitmasked(qd.i, 1),
+        "shape": qd.root.dense(qd.i, 2),
+        "beside": block.dense(qd.i, 1),
+    }[what]
+    placements = [(block, x), (elsewhere, x.dual if what == "dual" else x.grad)]
+
+    def place():
+        for level, field in placements if order == "field first" else reversed(placements):
+            level.place(field)
+
+    @qd.kernel
+    def squares():
+        x[2] = 3.0
+        for i in x:
+            y[None] += x[i] * x[i]
+
+    def program():
+        place()
+        squares()
+        y.grad[None] = 1.0
+        squares.grad()
+        assert x.grad.to_numpy().tolist() == [0.0] * 4  # x[2] was stored, which consumes
+        with qd.ad.Tape(y):
+            y[None] += x[2]
+        assert x.grad[2] == 1.0
+
+    phrase = "can't have the shape" if what == "shape" else "can't be in sparse levels"
+    return Run(program, raises=None if what == "beside" else Raises("RuntimeError", phrase))
