@@ -99,3 +99,11 @@ def test_a_batch_that_is_refused_is_run_one_by_one(settings: Settings) -> None:
         verdicts = [verdict.failure for verdict in laboratory.examine([good, bad])]
     assert verdicts[0] is None
     assert verdicts[1] is not None
+
+
+def test_a_program_whose_numbers_cancel_is_no_finding(settings: Settings) -> None:
+    """The sums of its gradient are 0 but for rounding, which the error bound exceeds: that tells of no subject."""
+    cancelling = drawn(9411, 505)
+    with Laboratory(backend_subject("cpu"), settings, ("forward", "reverse"), "f64") as laboratory:
+        (verdict,) = laboratory.examine([cancelling])
+    assert verdict.failure is None
