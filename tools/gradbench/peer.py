@@ -8,6 +8,7 @@ doesn't. JAX may use all processors, as PyTorch does.
 from __future__ import annotations
 
 import argparse
+import importlib
 import runpy
 import sys
 from collections.abc import Callable
@@ -19,8 +20,9 @@ Decorate: TypeAlias = Callable[..., Any]
 
 def wait_for_results() -> None:
     """Makes GradBench's timed functions wait for what JAX computes."""
-    import jax
     from gradbench import wrap
+
+    jax: Any = importlib.import_module("jax")
 
     def waiting(decorator: Decorate) -> Decorate:
         def decorate(**options: Any) -> Decorate:
