@@ -148,16 +148,16 @@ class HostArray(Refusals, ABC):
         """Write `value`, of the array's type, at a `position` in memory; `written` is what the host wanted to write."""
         if self._cells:
             activation.activate(self._cells, position)
-        if RECORDERS:
-            linked.wrote(self, position, written)
         buffer, array = self.buffer, self._array
         if array is None:
             buffer.put(position, value)
-            return
-        with buffer.locked():
-            buffer.announce((box_at(position, buffer.shape),))
-            array[position] = value
-            buffer.touch()
+        else:
+            with buffer.locked():
+                buffer.announce((box_at(position, buffer.shape),))
+                array[position] = value
+                buffer.touch()
+        if RECORDERS:
+            linked.wrote(self, position, written)
 
     def _attach(self, buffer: Buffer) -> Buffer:
         """Prepare direct access to `buffer`, if it is in memory that the host may use at any time."""

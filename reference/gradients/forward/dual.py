@@ -247,6 +247,7 @@ class FwdMode(Scoped):
         if array.dual is None or not array.dual.is_placed:
             return
         positions = flat_positions(array.dual.buffer, where)
+        self._note_own(array.buffer, positions)
         plain = np.resize([not self.tangents.has(entry) for entry in entries], len(positions))
         along = zip(*map(self.tangents.tangents, entries), strict=True)
         plainly = self._of_inputs(array.dual.buffer, positions)
@@ -300,11 +301,18 @@ class FwdMode(Scoped):
                     buffer.exchange(positions, values)
                     self._constant(buffer, positions)
 
+    def _note_own(self, primal: Buffer, positions: Any) -> None:
+        """The host has written elements at flat positions of some memory: it is not others who have changed them."""
+        old = self._before.get(identity(primal))
+        if old is not None:
+            old.reshape(-1)[positions] = primal.read().reshape(-1)[positions]
+
     def host_wrote(self, array: Any, where: Any) -> None:
         """The host has written to an array: the elements are constant; those of the parameter move along the seed."""
         dual = array.dual
         if dual is not None and dual.is_placed and dual.has_data():
             positions = flat_positions(dual.buffer, where)
+            self._note_own(array.buffer, positions)
             tangents = self._of_inputs(dual.buffer, positions)
             for buffer, values in zip(self.beside(dual.buffer), tangents, strict=True):
                 if where is ...:
