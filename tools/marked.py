@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 __all__ = ["Marked"]
 
@@ -36,3 +39,15 @@ class Marked:
         if not begin or not end:
             raise ValueError(f"the page lacks {self.begin} or {self.end}")
         return f"{before}{self.begin}\n{text}\n{self.end}{after}"
+
+    def serve(self, arguments: Sequence[str], page: Path, text: str) -> None:
+        """What the command does with its arguments: without any print the text, with `--write` write it into the page.
+
+        SystemExit for others.
+        """
+        if list(arguments) == ["--write"]:
+            page.write_text(self.put(page.read_text("utf-8"), text), "utf-8")
+        elif arguments:
+            sys.exit(f"unknown argument {arguments[0]!r}; there is --write")
+        else:
+            print(text)

@@ -106,13 +106,7 @@ def picture(graph: Arrows) -> str:
 
 def main(arguments: list[str]) -> None:
     """Prints the picture, or writes it into the page."""
-    drawn = picture(arrows())
-    if arguments == ["--write"]:
-        PAGE.write_text(PICTURE.put(PAGE.read_text(), drawn))
-    elif arguments:
-        sys.exit(f"unknown argument {arguments[0]!r}; there is --write")
-    else:
-        print(drawn)
+    PICTURE.serve(arguments, PAGE, picture(arrows()))
 
 
 if __name__ == "__main__":

@@ -125,13 +125,7 @@ def _conclusions(rows: Sequence[Record]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> None:
     """Prints the table, or writes it into the page."""
-    text = table(json.loads(FILE.read_text()))
-    if arguments == ["--write"]:
-        PAGE.write_text(TABLE.put(PAGE.read_text(), text))
-    elif arguments:
-        sys.exit(f"unknown argument {arguments[0]!r}; there is --write")
-    else:
-        print(text)
+    TABLE.serve(arguments, PAGE, table(json.loads(FILE.read_text())))
 
 
 if __name__ == "__main__":

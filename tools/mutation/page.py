@@ -86,14 +86,7 @@ def by_hand(row: str) -> str:
 
 def main(arguments: list[str]) -> None:
     """Prints the table, or writes it into the page."""
-    made = table()
-    if arguments == ["--write"]:
-        page = RESULTS / "README.md"
-        page.write_text(TABLE.put(page.read_text(), made))
-    elif arguments:
-        sys.exit(f"unknown argument {arguments[0]!r}; there is --write")
-    else:
-        print(made)
+    TABLE.serve(arguments, RESULTS / "README.md", table())
 
 
 if __name__ == "__main__":
