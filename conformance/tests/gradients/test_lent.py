@@ -90,3 +90,27 @@ def test_a_view_that_nobody_writes_through_ends_nothing(arch: str) -> None:
         chain.run(lent.sum)
     assert chain.x.grad.to_numpy().tolist() == [12.0, 12.0]
     assert chain.along([1.0, 1.0], lent.sum) == 24.0
+
+
+@pytest.mark.parametrize("options", [{"ad_snapshot": True}, {}], ids=["snapshot", "plain"])
+def test_an_array_passed_twice_is_refused_though_what_the_launch_read_was_copied(
+    arch: str, options: dict[str, bool]
+) -> None:
+    """The copies that stand for what the launch read are two arrays; those of the call are one."""
+    qd.init(arch=arch, default_fp=qd.f64, **options)
+
+    @qd.kernel
+    def square(a: qd.types.ndarray(), b: qd.types.ndarray()):
+        for i in a:
+            b[i] = a[i] * a[i]
+
+    array = qd.ndarray(qd.f64, 2, needs_grad=True)
+    array.fill(2.0)
+    lent = view(array)
+    square(array, array)
+    assert lent.tolist() == [4.0, 4.0]
+    lent[0] = 3.0
+    array.grad.fill(1.0)
+    with pytest.raises(qd.AdstackDataAccessError, match="share memory"):
+        square.grad(array, array)
+    assert array.grad.to_numpy().tolist() == [1.0, 1.0]

@@ -207,6 +207,8 @@ def _changes(records: Records, call: Call, mode: Differentiated, suspects: Seque
                 _look(changed, name, buffer, since, boxes, mode)
             else:
                 _compare(changed, borrowed, name, buffer, _contents(copy), mode)
+        if borrowed:
+            mode.check(call)  # copies no longer tell which arguments are one array
         yield changed
     finally:
         for buffer in borrowed:
