@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -28,7 +29,12 @@ def digest(*parts: bytes) -> bytes:
 
 def together(origins: Iterable[tuple[Box, bytes]]) -> bytes:
     """An origin that stands for several."""
-    return digest(*(part for box, origin in origins for part in (repr(box).encode(), origin)))
+    return digest(*[part for box, origin in origins for part in (_named(box), origin)])
+
+
+@lru_cache(maxsize=MOST)
+def _named(box: Box) -> bytes:
+    return repr(box).encode()
 
 
 class Tiles:
@@ -48,17 +54,31 @@ class Tiles:
         self.alone: Callable[[Box], bytes | None] = self.known.get
         self._rows: dict[int, dict[Box, None]] = {}  # of the first axis: the boxes that have it
         self._wide: dict[Box, None] = {}  # the boxes that have more than a few
+        self._pieces: dict[Box, tuple[Sequence[tuple[Box, Box]], bool]] = {}  # until other boxes are told apart
 
     def within(self, box: Box) -> Origins:
         """The origins of the elements in a box."""
-        origin = self.known.get(box)
+        known = self.known
+        origin = known.get(box)
         if origin is not None:
             return ((box, origin),)
-        return clipped(((tile, self.known[tile]) for tile in self._near(box)), box, self._rest)
+        pieces, is_all = self._pieces.get(box) or self._divided(box)
+        origins = [(piece, known[tile]) for piece, tile in pieces]
+        return tuple(origins if is_all else [*origins, (box, self._rest)])
+
+    def _divided(self, box: Box) -> tuple[Sequence[tuple[Box, Box]], bool]:
+        """The parts of a box that are told apart, each with the box it is of; and whether there is nothing else."""
+        pieces = sorted((one, tile) for tile in self._near(box) if (one := intersection(tile, box)) is not None)
+        if len(self._pieces) == MOST:
+            self._pieces.clear()
+        divided = pieces, sum(volume(piece) for piece, _ in pieces) == volume(box)
+        self._pieces[box] = divided
+        return divided
 
     def put(self, box: Box, origin: bytes) -> None:
         """The elements in a box have another origin from now on."""
         if box not in self.known:
+            self._pieces.clear()
             if len(self.known) >= MOST:
                 self._join()
             for tile in list(self._near(box)) if self.known else ():
@@ -100,10 +120,10 @@ class Tiles:
         return dict.fromkeys((*self._wide, *(tile for row in rows for tile in row)))
 
 
-def clipped(origins: Iterable[tuple[Box, bytes]], box: Box, rest: bytes | None = None) -> Origins:
-    """Those of the elements in a box; what no box of theirs holds comes from `rest`, or from the last of them."""
-    parts = [*origins]
-    if rest is None and parts and contains(parts[-1][0], box):
+def clipped(origins: Iterable[tuple[Box, bytes]], box: Box) -> Origins:
+    """Those of the elements in a box; what no box of theirs holds comes from the last of them."""
+    parts, rest = [*origins], None
+    if parts and contains(parts[-1][0], box):
         rest = parts.pop()[1]
     common = sorted((one, origin) for tile, origin in parts if (one := intersection(tile, box)) is not None)
     if rest is None or sum(volume(one) for one, _ in common) == volume(box):

@@ -302,8 +302,9 @@ def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tupl
 
 
 def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
-    if box in others:
-        return [box]
+    for other in others:
+        if contains(other, box):
+            return [box]
     return [common for other in others if (common := intersection(box, other)) is not None]
 
 
