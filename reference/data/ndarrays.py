@@ -16,6 +16,7 @@ from ..ir.types import DType
 from ..runtime import state
 from ..runtime.memory.buffers import Buffer
 from ..runtime.protocol.words import BESIDE, TAG
+from ..runtime.threads.guards import invalidate
 from .field_options import element_dtype
 from .hostarrays import HostArray
 from .hostvalues import extents
@@ -78,7 +79,7 @@ class Ndarray(HostArray):
     @grad.setter
     def grad(self, grad: Ndarray | None) -> None:
         self._grad = grad
-        self.record_address = 0  # its signature has changed
+        self._unmark()
 
     @property
     def dual(self) -> Ndarray | None:
@@ -91,7 +92,13 @@ class Ndarray(HostArray):
     @dual.setter
     def dual(self, dual: Ndarray | None) -> None:
         self._dual = dual
-        self.record_address = 0
+        self._unmark()
+
+    def _unmark(self) -> None:
+        """Something else belongs to it: machine code, and what has been noted of calls, does not hold any more."""
+        if self.record_address:
+            self.record_address = 0
+            invalidate()
 
     def marked(self) -> int:
         """The mark of its signature, which machine code finds in the buffer's record from now on; 0 if it can't."""

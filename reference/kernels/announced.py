@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import ReferenceType, ref
 
+from ..data.ndarrays import Ndarray
 from ..data.placement import PLACED
 from ..gradients.launches.last_launch import reverse_last_launch
 from ..launch.arguments import Call
 from ..runtime.compiled import MOST_REACHES
+from ..runtime.memory.scalar_bits import scalar_bits
 from ..runtime.plans import refuse
-from ..runtime.protocol.shortcuts import Argument, NumberArgument, SameArgument
+from ..runtime.protocol.shortcuts import Argument, ArrayArgument, NumberArgument, SameArgument
 from ..runtime.state import current
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
 from .reverse_shortcut import Prepare, announced
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Announced", "AnnouncedCalls"]
 
+Looking: TypeAlias = "Callable[[Specialisation, tuple[object, ...]], Call | None]"
 MOST: Final = 8
 """How many kinds of calls are tried one after another."""
 _NONE: Final = -1
@@ -33,7 +37,7 @@ _NONE: Final = -1
 
 
 class AnnouncedCalls:
-    """Calls of one specialisation with arguments of one kind: numbers, and compile-time objects.
+    """Calls of one specialisation with arguments of one kind: numbers, ndarrays, and compile-time objects.
 
     What differs from a call that Python serves: its arguments are compared with what earlier ones were, and not looked
     at anew, and machine code launches. What is noted of the launch, and what it keeps, is the same.
@@ -42,28 +46,34 @@ class AnnouncedCalls:
         specialisation: serves such calls, and returns nothing.
         arguments: what they pass.
         follower: its machine code.
+        prepare: makes a call of arguments that have not been looked at; None if another specialisation serves them.
 
     Attributes:
         specialisation: serves them.
     """
 
-    def __init__(self, specialisation: Specialisation, arguments: Sequence[Argument], follower: Follower) -> None:
-        self.specialisation, self._follower = specialisation, follower
+    def __init__(
+        self, specialisation: Specialisation, arguments: Sequence[Argument], follower: Follower, prepare: Looking
+    ) -> None:
+        self.specialisation, self._follower, self._prepare = specialisation, follower, prepare
         self._launch = follower.always(refuse)
         self._takes = [_taken(one) for one in arguments]
         self._arguments = arguments  # which keep what they are the addresses of
+        self._has_arrays = any(isinstance(one, ArrayArgument) for one in arguments)
         self._has_floats = any(isinstance(one, NumberArgument) and one.dtype.is_float for one in arguments)
-        self._calls: dict[tuple[Scalar, ...], Call] = {}
+        self._calls: dict[tuple[object, ...], Call] = {}  # by their numbers, and the identities of their arrays
+        self._arrays: dict[int, ReferenceType[Ndarray]] = {}  # those of these calls, by identity
         self._reverses: dict[int, Reverse] = {}  # by the identities of the modes, which they keep
+        self._is_reversed = not self._has_arrays
         self._epoch, self._process = _NONE, os.getpid()
 
     @classmethod
-    def of(cls, specialisation: Specialisation, arguments: Sequence[Argument]) -> AnnouncedCalls | None:
+    def of(
+        cls, specialisation: Specialisation, arguments: Sequence[Argument], prepare: Looking
+    ) -> AnnouncedCalls | None:
         """The calls with such arguments; None if Python must launch them."""
-        if not all(isinstance(one, (NumberArgument, SameArgument)) for one in arguments):
-            return None
         follower = specialisation.follower(tuple(arguments))
-        return None if follower is None else cls(specialisation, arguments, follower)
+        return None if follower is None else cls(specialisation, arguments, follower, prepare)
 
     def serve(self, args: tuple[object, ...]) -> bool:
         """Serve a call; False if it is another one, or if it has to be looked at anew."""
@@ -87,19 +97,24 @@ class AnnouncedCalls:
         if len(args) != len(self._takes) or (GUARD[EPOCH] != self._epoch and not self._renew()):
             return None
         scalars: list[Scalar] = []
+        arrays: list[int] = []
         for value, (kind, low, high) in zip(args, self._takes, strict=True):
             if kind is None:
                 if id(value) != low:
                     return None
-            elif value.__class__ is kind and low <= value <= high:  # type: ignore[operator]
+            elif value.__class__ is not kind:
+                return None
+            elif kind is Ndarray:
+                arrays.append(id(value))
+            elif low <= value <= high:  # type: ignore[operator]
                 scalars.append(value)  # type: ignore[arg-type]
             else:
                 return None
         if specialisation.captured and not specialisation.is_current():
             return None
-        numbers = None if self._has_floats else tuple(scalars)  # floats may be equal, and have other bits
-        call = None if numbers is None else self._calls.get(numbers)
-        return self._passing(scalars, numbers) if call is None else call
+        params = specialisation.plan.compiled.program.params
+        numbers = (scalar_bits(params, scalars),) if self._has_floats else scalars  # equal floats may be other ones
+        return self._calls.get((*numbers, *arrays)) or self._passing(args, scalars, (*numbers, *arrays))
 
     def _renew(self) -> bool:
         """Serve calls in the epoch of now, if all memory is still there, and ours alone."""
@@ -108,6 +123,7 @@ class AnnouncedCalls:
             return False  # Python says what a forked process may do, and starts threads there
         if not _renewed(self._follower, self.specialisation.plan):
             return False
+        self._forget_arrays()  # others may have a view of one, or another gradient belongs to it
         self._epoch = epoch
         return True
 
@@ -117,10 +133,13 @@ class AnnouncedCalls:
         False if it need not, or if these are other arguments: nothing was done.
         """
         specialisation = self.specialisation
-        if specialisation.records is None or not specialisation.records.notes:
+        if specialisation.records is None or not (specialisation.records.notes or self._has_arrays):
             return False
         call = self.known(args)
         if call is None:
+            return False
+        if not self._is_reversed:
+            self._is_reversed = True  # Python serves the first one, and lets machine code serve those that it can
             return False
         reverse_last_launch(specialisation, call, current(), partial(self._launch_reverse, args))
         return True
@@ -143,15 +162,29 @@ class AnnouncedCalls:
         assert call is not None  # it was a moment ago
         return call
 
-    def _passing(self, scalars: list[Scalar], numbers: tuple[Scalar, ...] | None) -> Call:
-        """A call that passes some scalars, which is noted if `numbers` tell it from others."""
-        call = Call()
-        call.scalars = scalars
-        if numbers is not None:
-            if len(self._calls) == MOST_REACHES:
-                self._calls.clear()
-            self._calls[numbers] = call
+    def _passing(self, args: tuple[object, ...], scalars: list[Scalar], key: tuple[object, ...]) -> Call | None:
+        """A call with some arguments, which is noted under a key; None if it has to be looked at each time."""
+        if not self._has_arrays:
+            call = Call()
+            call.scalars = scalars
+        else:
+            looked_at = self._prepare(self.specialisation, args)
+            if looked_at is None or looked_at.loans or any(array.shared for array in looked_at.arrays.values()):
+                return None
+            call = looked_at
+        if len(self._calls) == MOST_REACHES:
+            self._forget_arrays()
+            self._calls.clear()
+        for value in args:
+            if isinstance(value, Ndarray) and id(value) not in self._arrays:
+                self._arrays[id(value)] = ref(value, self._forget_arrays)
+        self._calls[key] = call
         return call
+
+    def _forget_arrays(self, _: object = None) -> None:
+        """Forget the calls that pass arrays, whose memory they keep: one of them is gone, or may be another one."""
+        if self._has_arrays:
+            self._arrays, self._calls = {}, {}
 
 
 class Reverse:
@@ -170,8 +203,12 @@ class Reverse:
 
     def launch(self, args: tuple[object, ...], call: Call) -> None:
         """Launch it for a call with these arguments."""
-        is_served = self._launch is not None and (GUARD[EPOCH] == self._epoch or self._renew())
-        if not (is_served and self._launch and self._mode.plan.serve(self._launch, args, call.scalars)):
+        if self._launch is None or not (GUARD[EPOCH] == self._epoch or self._renew()):
+            self._mode.launch(call)
+            return
+        if call.arrays:
+            self._mode.check(call)
+        if not self._mode.plan.serve(self._launch, args, call.scalars, call.arrays):
             self._mode.launch(call)
 
     def _renew(self) -> bool:
@@ -201,23 +238,33 @@ class Announced:
         self._kinds.clear()
         self._others.clear()
 
-    def learn(self, specialisation: Specialisation, describe: Callable[[], tuple[Argument, ...] | None]) -> None:
-        """Python has launched a call of a specialisation, of which `describe` tells the arguments: serve its like."""
+    def learn(
+        self,
+        specialisation: Specialisation,
+        describe: Callable[[], tuple[Argument, ...] | None],
+        prepare: Looking,
+    ) -> None:
+        """Python has launched a call of a specialisation, of which `describe` tells the arguments: serve its like.
+
+        `prepare` makes calls, see `AnnouncedCalls`.
+        """
         if os.getpid() != self._process:
             self.drop()
             self._process = os.getpid()
         if specialisation in self._others or len(self.calls) == MOST:
             return
-        is_plain = not (specialisation.plan.arguments or specialisation.keeps or specialisation.returns is not None)
+        is_plain = not specialisation.keeps and specialisation.returns is None
         arguments = describe() if is_plain else None
         if arguments is None:
             self._others.add(specialisation)
             return
+        if not all(isinstance(one, (NumberArgument, SameArgument, ArrayArgument)) for one in arguments):
+            return  # memory of others is looked at in each call
         kind = specialisation, *map(_taken, arguments)
         if kind in self._kinds:
             return
         self._kinds.add(kind)
-        calls = AnnouncedCalls.of(specialisation, arguments)
+        calls = AnnouncedCalls.of(specialisation, arguments, prepare)
         if calls is not None:
             self.calls.append(calls)
 
@@ -231,8 +278,10 @@ def _renewed(follower: Follower, plan: Plan) -> bool:
 
 
 def _taken(argument: Argument) -> tuple[type | None, float, float]:
-    """(type, least, most) of a number; (None, address, 0) of an object."""
+    """(type, least, most) of a number; (type, mark, 0) of an ndarray; (None, address, 0) of another object."""
     if isinstance(argument, NumberArgument):
         return argument.kind, argument.least, argument.most
+    if isinstance(argument, ArrayArgument):
+        return argument.kind, argument.tag, 0
     assert isinstance(argument, SameArgument)
     return None, argument.address, 0

@@ -177,7 +177,7 @@ class Kernel(ByName):
             self._shortcuts, self._shortcuts_epoch, self.__call__ = set(), GUARD[EPOCH], self.serve
             self._followers.uninstall()
         if specialisation.needs_python:
-            self.announced.learn(specialisation, lambda: self.described(self.positional(args, kwargs)))
+            self._announce(specialisation, lambda: self.described(self.positional(args, kwargs)))
             return
         if len(self._shortcuts) == MOST_SHORTCUTS:
             return
@@ -188,6 +188,17 @@ class Kernel(ByName):
         if kind not in self._shortcuts:
             self._shortcuts.add(kind)
             self.__call__ = specialisation.shortcut(described, self.__call__) or self.__call__
+        elif specialisation.records is not None and specialisation.records.arrays:
+            self._announce(specialisation, lambda: described)  # machine code leaves it to Python: an array is watched
+
+    def _announce(self, specialisation: Specialisation, describe: Callable[[], tuple[Argument, ...] | None]) -> None:
+        """Let machine code serve calls like one that Python notes; `describe` tells its arguments."""
+        self.announced.learn(specialisation, describe, self._looked_at)
+
+    def _looked_at(self, specialisation: Specialisation, args: tuple[object, ...]) -> Call | None:
+        """What a call passes; None if another specialisation serves it."""
+        serving, call, _ = self.prepared(args, {})
+        return call if serving is specialisation else None
 
     def follower(self, specialisation: Specialisation, args: tuple[object, ...]) -> Follower | None:
         """What serves calls like this one where they are the next ones of a sequence; None if nothing does."""

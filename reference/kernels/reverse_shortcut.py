@@ -71,7 +71,7 @@ def announced(mode: Differentiated, arguments: tuple[Argument, ...], prepare: Pr
 
     Args:
         mode: what is launched.
-        arguments: what such calls pass: no arrays.
+        arguments: what such calls pass: no memory of others.
         prepare: makes a call of arguments.
     """
     specialisation, plan, baked = mode.specialisation, mode.plan, mode.specialisation.conditions

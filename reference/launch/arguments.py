@@ -38,7 +38,7 @@ class Call:
         loans: arrays that need care because their memory is not adstack's; usually there are none.
         owners: place name -> the object that owns the memory of a numpy array, where one can tell.
         seeds: for reverse mode, the adjoints of the real numbers that the kernel returned; empty: nothing is connected.
-        identity: what tells a call without arrays from others of its kernel, once somebody has asked for that.
+        identity: what tells a call from others of its kernel, once somebody has asked for that.
     """
 
     __slots__ = ("arrays", "identity", "key", "loans", "owners", "scalars", "seeds")

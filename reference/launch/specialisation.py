@@ -185,7 +185,7 @@ class Specialisation:
 
     def run_by(self, machine_code: Callable[..., object], args: tuple[object, ...], call: Call) -> None:
         """As `run`, by machine code, if it does it: see `Plan.serve`."""
-        if not self.plan.serve(machine_code, args, call.scalars):
+        if not self.plan.serve(machine_code, args, call.scalars, call.arrays):
             self.run(call)
 
     def stages(self, runtime: Runtime) -> dict[str, str]:

@@ -93,24 +93,31 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
-    def serve(self, machine_code: Callable[..., object], args: tuple[object, ...], scalars: Scalars) -> bool:
+    def serve(
+        self,
+        machine_code: Callable[..., object],
+        args: tuple[object, ...],
+        scalars: Scalars,
+        arrays: Mapping[str, Buffer],
+    ) -> bool:
         """Announce what a launch writes, and make it by machine code; False if that leaves it to Python.
 
         Args:
             machine_code: serves such calls, and leaves all others to `refuse`.
             args: what it is called with.
-            scalars: the scalar arguments among these; there are no arrays.
+            scalars: the scalar arguments among these.
+            arrays: the array arguments among these.
         """
         try:
-            self._announce(scalars, {})
+            self._announce(scalars, arrays)
             is_served = launched(machine_code, args) is not _REFUSED
             if not is_served:
-                self._forget({})  # which has not been written, though it was announced
+                self._forget(arrays)  # which has not been written, though it was announced
         except BaseException:
-            self._forget({})
+            self._forget(arrays)
             raise
         if is_served:
-            for _, buffer in self._written_always:
+            for _, buffer in self._written_memory(arrays):
                 if buffer.watch is not None:
                     buffer.watch.history.unseen += 1  # this write of machine code was announced
         return is_served

@@ -24,12 +24,18 @@ class ArgumentKey:
         value: what is compared.
         owners: weak references to the ndarrays, and to what owns the memory of numpy arrays: where one is gone, another
             array may have come to stand in its memory. Of arrays of other libraries only the memory is known.
+        gone: who is told of the value when one of them is gone.
     """
 
-    __slots__ = ("owners", "value")
+    __slots__ = ("gone", "owners", "value")
 
-    def __init__(self, value: tuple[object, ...], owners: list[weakref.ReferenceType[object]]) -> None:
-        self.value, self.owners = value, owners
+    def __init__(
+        self,
+        value: tuple[object, ...],
+        owners: list[weakref.ReferenceType[object]],
+        gone: Callable[[tuple[object, ...]], None] | None = None,
+    ) -> None:
+        self.value, self.owners, self.gone = value, owners, gone
 
     @property
     def alive(self) -> bool:
@@ -41,10 +47,19 @@ def argument_key(
     specialisation: Specialisation, call: Call, gone: Callable[[tuple[object, ...]], None] | None = None
 ) -> ArgumentKey:
     """The key of a call; `gone` is told of its value when one of its arrays is not there any more."""
-    if not call.arrays:
-        if not isinstance(call.identity, ArgumentKey):
-            call.identity = _of_numbers(specialisation, call)
-        return call.identity
+    known = call.identity
+    if isinstance(known, ArgumentKey) and (not call.arrays or gone is None or known.gone == gone):
+        return known
+    key = _of_arrays(specialisation, call, gone) if call.arrays else _of_numbers(specialisation, call)
+    if not call.loans and not (call.arrays and gone is None):
+        call.identity = key
+    return key
+
+
+def _of_arrays(
+    specialisation: Specialisation, call: Call, gone: Callable[[tuple[object, ...]], None] | None
+) -> ArgumentKey:
+    """The key of a call that passes arrays."""
     bits = scalar_bits(specialisation.plan.compiled.program.params, call.scalars)
     originals = {loan.place: loan.original for loan in call.loans or () if loan.copy is not None}
     arrays = []
@@ -61,7 +76,7 @@ def argument_key(
     owned = (buffer for name, buffer in call.arrays.items() if buffer.owned and name not in call.lent)
     owners: list[weakref.ReferenceType[object]] = [weakref.ref(buffer, forget) for buffer in owned]
     owners += [weakref.ref(owner, forget) for owner in (call.owners or {}).values() if _is_referable(owner)]
-    return ArgumentKey(value, owners)
+    return ArgumentKey(value, owners, gone)
 
 
 def _of_numbers(specialisation: Specialisation, call: Call) -> ArgumentKey:
