@@ -6,28 +6,19 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import adstack as qd
-from adstack import inspection
 from adstack.errors import AdstackDataAccessError
 from adstack.runtime import plans
 
-ARCHES = [
-    arch
-    for arch in inspection.ARCHES
-    if arch != "reference" and not isinstance(inspection.probe(arch), inspection.Unavailable)
-]
 
-
-@pytest.fixture(params=ARCHES, autouse=True)
-def arch(request: Any) -> str:
-    qd.init(arch=request.param)
-    name: str = request.param
-    return name
+@pytest.fixture(autouse=True)
+def arch(compiled_arch: str) -> str:
+    qd.init(arch=compiled_arch)
+    return compiled_arch
 
 
 @qd.data_oriented
@@ -68,21 +59,6 @@ class Steps:
         for t in range(self.count):
             self.fill(t)
             self.move(t)
-
-
-@pytest.fixture
-def by_machine(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each launch that Python announces: whether machine code has made it."""
-    made: list[bool] = []
-    usual = plans.launched
-
-    def launched(machine_code: Callable[..., object], args: tuple[object, ...]) -> object:
-        result = usual(machine_code, args)
-        made.append(result is not plans.refuse())
-        return result
-
-    monkeypatch.setattr(plans, "launched", launched)
-    return made
 
 
 def settled() -> Steps:

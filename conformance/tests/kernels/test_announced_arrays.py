@@ -11,37 +11,14 @@ import numpy as np
 import pytest
 
 import adstack as qd
-from adstack import inspection
 from adstack.errors import AdstackDataAccessError
 from adstack.runtime import plans
 
-ARCHES = [
-    arch
-    for arch in inspection.ARCHES
-    if arch != "reference" and not isinstance(inspection.probe(arch), inspection.Unavailable)
-]
 
-
-@pytest.fixture(params=ARCHES, autouse=True)
-def arch(request: Any) -> str:
-    qd.init(arch=request.param)
-    name: str = request.param
-    return name
-
-
-@pytest.fixture
-def by_machine(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each launch that Python announces: whether machine code has made it."""
-    made: list[bool] = []
-    usual = plans.launched
-
-    def launched(machine_code: Callable[..., object], args: tuple[object, ...]) -> object:
-        result = usual(machine_code, args)
-        made.append(result is not plans.refuse())
-        return result
-
-    monkeypatch.setattr(plans, "launched", launched)
-    return made
+@pytest.fixture(autouse=True)
+def arch(compiled_arch: str) -> str:
+    qd.init(arch=compiled_arch)
+    return compiled_arch
 
 
 @qd.kernel
