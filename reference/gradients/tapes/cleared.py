@@ -8,6 +8,7 @@ from ...data.ndarrays import Ndarray
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.clearing import fill
 from ...runtime.threads.recording import forward_mode
 from ..modes.companions import companion_memory, companions, field_beside
 
@@ -48,10 +49,10 @@ class Cleared:
 
     def clear(self, gradients: Iterable[Buffer]) -> None:
         """Set the gradients among these to zero that the tape has not set to zero before."""
-        for buffer in gradients if self._wanted else ():
-            if id(buffer) not in self._cleared:
-                buffer.write(0)
-                self._cleared[id(buffer)] = buffer
+        if self._wanted:
+            others = {id(one): one for one in gradients if id(one) not in self._cleared}
+            fill([*others.values()])
+            self._cleared |= others
 
     def clear_early(self, gradients: Iterable[Buffer]) -> None:
         """Set gradients to zero ahead of calls that machine code serves, which may come to use them."""
