@@ -121,7 +121,7 @@ class _Emission:
         """The kernel without dead code; AdstackDataAccessError if it reads what the launch may have overwritten."""
         plan, body = self.plan, self.b.region
         dce(body, DEFAULT)
-        drop_unread(body, DEFAULT)
+        drop_unread(body, plan.replayed)
         refuse_lost(body, self.lost)
         if plan.journal is None:
             refuse_overwritten(overwritten(plan.source.body, self._repeated_loads(body), plan.analyses))

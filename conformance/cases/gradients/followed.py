@@ -185,3 +185,36 @@ def a_reverse_mode_that_runs_parts_of_its_launch_again_leaves_what_was_kept(qd, 
 
     at = [start + i for start in (1.0, 2.0, 3.0, 4.0) for i in range(n)]
     return Run(train, returns=[3 * v**2 + 4 * v**3 for v in at])
+
+
+@case(rules=["grad.followed", "grad.overwritten"], dtypes=TYPES, params={"reads": [False, True]})
+def a_reverse_mode_that_makes_its_launch_again_leaves_what_later_launches_stored(qd, dtype, reads):
+    """The loop overwrites a factor, and is run again in reverse; what it stores beside is there as the last call left it."""
+    x, w, loss = real(qd, dtype, 4), real(qd, dtype, ()), real(qd, dtype, ())
+
+    @qd.kernel
+    def step(c: dtype):
+        for _ in range(1):
+            for j in range(2):
+                if qd.static(reads):
+                    x[j] = c * w[None] * x[j + 2]
+                else:
+                    x[j] = c * w[None] * w[None]
+                w[None] = 2 * w[None]
+
+    @qd.kernel
+    def total():
+        for i in range(2):
+            loss[None] += x[i]
+
+    def run():
+        for _ in range(3):
+            x[2] = x[3] = w[None] = 1.0
+            with qd.ad.Tape(loss):
+                step(8.0)
+                step(1.0)
+                total()
+
+    # w is 4 and then 8 in the second call, where x is w times 1, or w^2: of slope 4 or 2 * 4 * 4, and 8 or 2 * 8 * 8
+    values, slope, slopes = ([4.0, 8.0], 12.0, [4.0, 8.0]) if reads else ([16.0, 64.0], 160.0, [0.0, 0.0])
+    return Run(run, expect=[(x, [*values, 1.0, 1.0]), (w, 16.0), (w.grad, slope), (x.grad, [0.0, 0.0, *slopes])])

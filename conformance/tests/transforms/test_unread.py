@@ -46,3 +46,10 @@ def test_what_is_read_stays() -> None:
     before = print_ir(kernel)
     drop_unread(kernel.body)
     assert print_ir(kernel) == before
+
+
+def test_scratch_memory_that_is_not_read_goes_with_what_was_only_for_it() -> None:
+    kernel = parse_ir(CHAIN.replace("store @t[], %s", "store @y[], %s"))
+    drop_unread(kernel.body, {"y"})
+    verify(kernel)
+    assert [op.attrs["place"].name for op in kernel.body.walk() if "place" in op.attrs] == ["x", "old", "x"]

@@ -135,18 +135,18 @@ class Keeping:
     def _copies(self, step: Step, saves: Sequence[Move]) -> Mapping[str, Buffer]:
         """What a reverse mode reads instead of memory from before the launch, by the names of its places.
 
-        Memory of which the launch has overwritten nothing that is needed is still what it was. Memory of which all is
-        saved is there as it was, if the reverse mode only reads it: what one writes there, because it runs parts of the
-        launch again, must not be what the launch before finds.
+        Where the reverse mode only reads, memory of which the launch has overwritten nothing that is needed is still
+        what it was, and memory of which all is saved is there as it was. One that writes, because it runs parts of the
+        launch again, has a copy: neither what is there now nor what the launch before finds may be lost.
         """
         mode: Differentiated | None = step.mode
         assert mode is not None
         memory, copies = {**step.specialisation.plan.buffers, **step.call.arrays}, dict[str, Buffer]()
         for alias, name in mode.beside.items():
-            original = memory[name]
+            original, is_written = memory[name], alias in mode.plan.compiled.written
             changed = any(save.source is original.storage for save in saves)
-            saved = None if alias in mode.plan.compiled.written else self._whole.get(id(original))
-            copies[alias] = saved or (self._copy(mode, alias, original) if changed else original)
+            saved = None if is_written else self._whole.get(id(original))
+            copies[alias] = saved or (self._copy(mode, alias, original) if changed or is_written else original)
         return copies
 
     def _copy(self, mode: Differentiated, alias: str, original: Buffer) -> Buffer:
