@@ -82,6 +82,7 @@ class _Emission:
         b: emits its ops.
         lost: constants that stand for values that only the launch has seen, and the ops that gave these.
         blocks: emits checkpointed loops.
+        again: for ops that are swept twice, the names in which they are the second time, and reversed.
     """
 
     def __init__(self, plan: ReversePlan) -> None:
@@ -92,6 +93,7 @@ class _Emission:
         self.lost: dict[Value, Op] = {}
         self.blocks = Blocks(self.b, plan.saves, plan.replayed, self.lost)
         self.temps = plan.journal is None
+        self.again: dict[Op, Names] = {}
 
     def emit(self) -> Kernel:
         """Sweep the serial code, then everything backwards."""
@@ -148,6 +150,8 @@ class _Emission:
     def _forward(self, stretch: Serial | Parallel, names: Names, counters: Counters, stacks: Stacks) -> None:
         """Sweep a stretch for what later ones, and the reversal, need of it."""
         if isinstance(stretch, Serial) and stretch.swept_twice:
+            ops = self.plan.source.body.ops
+            self.again[stretch.op] = on_copies(self.b, stretch.op, names, ops[ops.index(stretch.op) + 1 :])
             self._sweep_results(stretch.op, names)
         elif isinstance(stretch, Serial):
             self._sweep_nest(stretch.nest, names, counters, stacks, self._serial_row(), temps=self.temps)
@@ -206,6 +210,7 @@ class _Emission:
             self._parallel(stretch, names, backward)
             return
         if stretch.swept_twice:
+            names = self.again[stretch.op]
             self._sweep_nest(stretch.nest, names, counters, stacks, self._serial_row(), temps=self.temps)
         backward.op(stretch.op, names, counters, None)
 

@@ -189,7 +189,7 @@ def a_reverse_mode_that_runs_parts_of_its_launch_again_leaves_what_was_kept(qd, 
 
 @case(rules=["grad.followed", "grad.overwritten"], dtypes=TYPES, params={"reads": [False, True]})
 def a_reverse_mode_that_makes_its_launch_again_leaves_what_later_launches_stored(qd, dtype, reads):
-    """The loop overwrites a factor, and is run again in reverse; what it stores beside is there as the last call left it."""
+    """The loop overwrites a factor, and runs again in reverse; what it stores beside stays as the last call left it."""
     x, w, loss = real(qd, dtype, 4), real(qd, dtype, ()), real(qd, dtype, ())
 
     @qd.kernel

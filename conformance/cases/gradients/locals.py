@@ -299,3 +299,40 @@ def shared_locals_that_no_launch_has_logged(qd, form):
         kernel.grad(3)
 
     return Run(run, given={x: START}, raises=Raises("DataAccessError", "Breaks the global data access rule"))
+
+
+@case(rules=["grad.local", "grad.log"], params={"is_read_later": [False, True]}, **REVERSE)
+def arrays_that_serial_loops_update_around_parallel_ones(qd, dtype, is_read_later):
+    """More elements than registers hold: what the array contained before each loop is there when that is reversed."""
+    x, y = real(qd, dtype, 4), real(qd, dtype, ())
+
+    @qd.kernel
+    def k(n: qd.i32):
+        v = qd.Vector([x[0], 0.5, 0.25, *[0.0] * 17], dt=dtype)
+        qd.loop_config(serialize=True)
+        for j in range(n):
+            v[j % 3] = qd.sin(v[(j + 1) % 3]) * v[j % 3]
+        x[0] = v[0]
+        for i in range(1, 4):
+            x[i] = x[0] * x[i] * x[i]
+        qd.loop_config(serialize=True)
+        for j in range(n):
+            v[j % 3] = v[(j + 1) % 3] * v[j % 3]
+        for i in range(1, 4):
+            x[i] = x[i] * x[i]
+        y[None] += x[0] * x[1] + x[2] * x[3]
+        if qd.static(is_read_later):
+            y[None] += v[0] * v[1]
+
+    def plain(x):
+        v = [x[0], 1 / 2, 1 / 4]
+        for j in range(5):
+            v[j % 3] = sin(v[(j + 1) % 3]) * v[j % 3]
+        first = v[0]
+        second, third, fourth = ((first * a * a) * (first * a * a) for a in x[1:])
+        for j in range(5):
+            v[j % 3] = v[(j + 1) % 3] * v[j % 3]
+        total = first * second + third * fourth
+        return total + v[0] * v[1] if is_read_later else total
+
+    return agrees(k, plain, {x: START}, [y], loss=y, args=(5,))

@@ -280,12 +280,18 @@ class Sweep:
         return None if before is None else self.b.add(before, done)
 
 
-def on_copies(b: Builder, op: Op, names: Names) -> Names:
-    """Names in which an op can run an extra time before: local arrays that it reads and writes are copies."""
-    inside = list(Region(ops=[op]).walk())
-    loaded = {o.operands[0] for o in inside if o.opdef is ARRAY_LOAD}
+def on_copies(b: Builder, op: Op, names: Names, later: Sequence[Op] = ()) -> Names:
+    """Names in which an op can run an extra time: local arrays that it reads, and that are written, are copies.
+
+    Args:
+        b: emits the copies.
+        op: the op.
+        names: those in which it runs otherwise.
+        later: more ops that may write the arrays before the extra time comes.
+    """
+    loaded = {o.operands[0] for o in Region(ops=[op]).walk() if o.opdef is ARRAY_LOAD}
     local = scoped(names)
-    for array in (o.operands[0] for o in inside if o.opdef is ARRAY_STORE):
+    for array in (o.operands[0] for o in Region(ops=[op, *later]).walk() if o.opdef is ARRAY_STORE):
         if array in loaded and array in names and array not in local.maps[0]:
             assert isinstance(array.type, ArrayType)
             local[array] = b.array(array.type.dtype, array.type.length)

@@ -1,9 +1,9 @@
 """Forward parts that run once more: what is left of a parallel loop, and what of serial code can't be.
 
 A sweep of serial code repeats what the launch stored to kernel-level locals. Where an op is swept a second time, right
-before its reversal, what it reads must be as it was the first time; and where the iterations of its loops are counted
-ahead, which repeats no stores, no loop and no counted branch may depend on what the op itself stores. Elsewhere
-repeating it is AdstackDataAccessError.
+before its reversal, what it reads must be as it was the first time, local arrays apart, which are copied for that; and
+where the iterations of its loops are counted ahead, which repeats no stores, no loop and no counted branch may depend
+on what the op itself stores. Elsewhere repeating it is AdstackDataAccessError.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 
 from ...errors import AdstackDataAccessError
 from ...ir.ops import (
-    ARRAY_LOAD,
     ARRAY_STORE,
     ASSERT,
     ATOMIC,
@@ -25,7 +24,7 @@ from ...ir.ops import (
     SERIAL_LOOPS,
     STORE,
 )
-from ...ir.structure import Op, Region, Value
+from ...ir.structure import Op, Place, Region, Value
 from ...transforms.rewriting.rewrite import constant_op
 
 __all__ = ["decides", "drop_effects", "refuse_second_sweep", "refuse_uncounted"]
@@ -39,13 +38,11 @@ def refuse_second_sweep(op: Op, after: Sequence[Op], repeats: Callable[[Op], boo
         after: those that are swept between the two times.
         repeats: whether a sweep repeats what this store or atomic does to memory.
     """
-    region = Region(ops=[op])
-    own = {v for o in region.walk() for v in o.results}
-    changing = next((o for o in region.walk() if _memory(o) not in own and _changes(o, repeats)), None)
+    changing = next((o for o in Region(ops=[op]).walk() if _changes(o, repeats)), None)
     if changing is None:
-        read = {_memory(o) for o in region.walk() if o.opdef in (LOAD, ARRAY_LOAD)}
+        read = {o.attrs["place"].name for o in Region(ops=[op]).walk() if o.opdef is LOAD}
         later = Region(ops=list(after)).walk()
-        changing = next((o for o in later if _memory(o) in read and _changes(o, repeats)), None)
+        changing = next((o for o in later if _changes(o, repeats) and o.attrs["place"].name in read), None)
     if changing is not None:
         raise _refused(changing, "is updated by a serial loop before a parallel one")
 
@@ -65,23 +62,14 @@ def refuse_uncounted(op: Op, repeats: Callable[[Op], bool], counted: Collection[
         raise _refused(changing[0], "is updated where it decides how often a loop runs")
 
 
-def _memory(op: Op) -> Value | str | None:
-    """What an op reads or writes: a local array, or the name of a place."""
-    if op.opdef in (ARRAY_LOAD, ARRAY_STORE):
-        return op.operands[0]
-    name: str | None = op.attrs["place"].name if "place" in op.attrs else None
-    return name
-
-
 def _changes(op: Op, repeats: Callable[[Op], bool]) -> bool:
-    return op.opdef is ARRAY_STORE or (op.opdef in PLACE_WRITES and repeats(op))
+    return op.opdef in PLACE_WRITES and repeats(op)
 
 
 def _refused(op: Op, how: str) -> AdstackDataAccessError:
-    place = op.attrs.get("place")
-    what = "a local array" if place is None else place.called
+    place: Place = op.attrs["place"]
     return AdstackDataAccessError(
-        f"Breaks the global data access rule: {what} {how}, and the derivative needs what was there on the way",
+        f"Breaks the global data access rule: {place.called} {how}, and the derivative needs what was there on the way",
         loc=op.loc if op.loc.line else None,
         do="put the loop in a kernel of its own, or record the launch with qd.ad.Tape",
     )
