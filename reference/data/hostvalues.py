@@ -127,12 +127,17 @@ def _index(array: Domain, index: Any) -> int:
         ) from None
 
 
-def outside(array: Domain, keys: tuple[object, ...]) -> AdstackOutOfBoundsError:
-    """The error for an access beyond the array's domain."""
-    domain = " x ".join(f"[{o}, {o + n})" for o, n in zip(array.offset, array.shape, strict=True))
-    domain += "".join(f" x [0, {n})" for n in array.element_shape)
-    before = any(isinstance(key, int) and key < 0 for key in keys) and not any(array.offset)
-    do = "count from 0; the last element of an axis of n is at n - 1" if before else ""
+def outside(array: Domain, keys: tuple[Any, ...]) -> AdstackOutOfBoundsError:
+    """The error for an access beyond the array's domain; a last key more than there are axes counts numbers of an element."""
+    bounds = [(o, o + n) for o, n in zip(array.offset, array.shape, strict=True)]
+    if len(keys) > len(bounds):
+        bounds.append((0, math.prod(array.element_shape)))
+    domain = " x ".join(f"[{least}, {end})" for least, end in bounds)
+    pairs = enumerate(zip(keys, bounds, strict=True))
+    axis, least, end = next((i, a, b) for i, (key, (a, b)) in pairs if not a <= operator.index(key) < b)
+    do = f"use {least} to {end - 1} for axis {axis}" if end > least else "give the array an extent of 1 or more"
+    if operator.index(keys[axis]) < 0 and not any(array.offset):
+        do = "count from 0; the last element of an axis of n is at n - 1"
     return AdstackOutOfBoundsError(f"Accessing {array.label} at {keys}: out of its bounds {domain}", do=do)
 
 

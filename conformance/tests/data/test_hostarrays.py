@@ -74,6 +74,11 @@ def test_a_negative_index_is_none_from_the_end(make: Make) -> None:
         a[-1]
 
 
+def test_bounds_of_an_array_of_vectors_are_those_of_its_axes() -> None:
+    with pytest.raises(IndexError, match=r"out of its bounds \[0, 4\) x \[0, 3\)\n  do: use 0 to 2 for axis 1"):
+        qd.Vector.field(2, qd.f32, shape=(4, 3))[1, np.int32(3)]
+
+
 @pytest.mark.parametrize("index", [0, (0, 0, 0), None, (), slice(0, 1)])
 def test_the_number_of_indices_is_checked(make: Make, index: Any) -> None:
     with pytest.raises(IndexError, match="Slicing is not supported"):
