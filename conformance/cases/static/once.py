@@ -4,6 +4,7 @@ import datetime
 import math
 import random
 import time
+from collections import deque
 
 import numpy as np
 
@@ -64,6 +65,58 @@ def a_list_that_a_runtime_loop_changes_is_refused(qd):
         return len(numbers)
 
     return Run(k, args=(3,), raises=Raises("CompilationError", "while compiling only"))
+
+
+class Owner:
+    """An object with a list, which a kernel reaches by its attribute."""
+
+    def __init__(self):
+        self.numbers = []
+
+
+@case(rules=["control.once"], params={"name": ["list", "alias", "attribute", "set", "deque", "array", "template"]})
+def a_container_of_the_host_whose_method_changes_it_is_refused(qd, name):
+    numbers, names, queue, array, owner = [], set(), deque([1]), np.zeros(2), Owner()
+
+    @qd.kernel
+    def k(given: qd.template()):
+        if qd.static(name == "list"):
+            numbers.append(1)
+        if qd.static(name == "alias"):
+            other = numbers
+            other.append(1)
+        if qd.static(name == "attribute"):
+            owner.numbers.append(1)
+        if qd.static(name == "set"):
+            names.add(1)
+        if qd.static(name == "deque"):
+            queue.popleft()
+        if qd.static(name == "array"):
+            array.fill(1)
+        if qd.static(name == "template"):
+            given.append(1)
+
+    return Run(k, args=([],), raises=Raises("CompilationError", "from outside of the kernel would be called once"))
+
+
+@case(rules=["control.once"])
+def lists_that_a_kernel_makes_and_changes(qd):
+    @qd.func
+    def extend(numbers):
+        numbers.append(5)
+
+    @qd.kernel
+    def k() -> qd.i32:
+        numbers = [i for i in range(3)]
+        numbers.append(7)
+        nested = [[1], [2]]
+        nested[0].append(3)
+        extend(numbers)
+        named = {"a": [1]}
+        named.setdefault("b", []).append(9)
+        return numbers[3] + numbers[4] + nested[0][1] + named["b"][0]
+
+    return Run(k, returns=24)
 
 
 @case(rules=["control.once"])

@@ -17,6 +17,7 @@ from ...values.elements import Elements
 from ...values.func import BoundFunc, Func
 from ...values.functions import cast
 from ...values.kinds import KernelObject, PythonFunction
+from ...values.protocol import own
 from ...values.protocol import emitting, own
 from ..emission.context import Context
 from ..emission.expr import Expr
@@ -57,17 +58,26 @@ def _call(context: Context, node: ast.Call) -> KernelObject:
     if _hashable(context, function) and function in KIND_OF:
         return _atomic(context, node, function)
     args, kwargs = _arguments(context, node)
-    home = _home(context, node.func)
+    home = _home(context, node.func, function)
     guarded(context, lambda: refuse_once(context, function, args, home))  # attributes of a user's own may fail
     _refuse(context, node, function)
     return _plain_call(context, function, args, kwargs)
 
 
-def _home(context: Context, function: ast.expr) -> object:
-    """The region in which the name of a method's object was bound."""
-    owner = function.value if isinstance(function, ast.Attribute) else None
-    binding = context.scopes.find(owner.id) if isinstance(owner, ast.Name) else None
-    return None if binding is None else binding.region
+def _home(context: Context, function: ast.expr, method: KernelObject) -> object:
+    """The region in which a method's object got its name; None if that is from outside of the kernel."""
+    owner = own(method, "__self__")
+    if owner is not None and any(owner is value for value in context.scopes.outer.values()):
+        return None
+    root = function.value if isinstance(function, ast.Attribute) else None
+    while isinstance(root, ast.Subscript):
+        root = root.value
+    if isinstance(root, ast.Attribute):
+        return None
+    binding = context.scopes.find(root.id) if isinstance(root, ast.Name) else None
+    if binding is not None:
+        return binding.region
+    return None if isinstance(root, ast.Name) else context.builder.region
 
 
 def _hashable(context: Context, function: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+from collections import deque
 from types import BuiltinFunctionType
 from typing import Final
 
@@ -24,7 +25,9 @@ __all__ = ["refuse_once"]
 _RANDOM: Final = (random.Random, np.random.RandomState, np.random.Generator)
 _CHANGING: Final = frozenset(
     {"append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
+    | {"add", "appendleft", "difference_update", "discard", "extendleft", "intersection_update", "popleft", "rotate"}
 )
+_CHANGING_ARRAYS: Final = frozenset({"fill", "itemset", "partition", "put", "resize", "setfield", "sort"})
 _MAKING: Final = frozenset({"field", "ndarray", "tensor"})
 _OVER: Final = (sum, min, max, sorted, list, tuple, enumerate, zip, reversed, any, all, map, filter)
 _CLOCKS: Final = (datetime.datetime, datetime.date)
@@ -38,11 +41,17 @@ def refuse_once(context: Context, function: PythonFunction, args: list[KernelObj
         context: where it stands.
         function: what is called.
         args: with what.
-        home: the region in which the name of the object that a method belongs to was bound; None if it has none.
+        home: the region in which the object that a method belongs to got its name; None if it is from outside of the kernel.
     """
     owner, name = own(function, "__self__"), own(function, "__name__", "")
     module = str(getattr(function, "__module__", None) or getattr(owner, "__name__", ""))
-    if isinstance(owner, (list, dict)) and name in _CHANGING:
+    if home is None and _changes_container(owner, name):
+        _refuse(
+            context,
+            f"{name}() of a {type(owner).__name__} from outside of the kernel",
+            "call it outside of the kernel; keep numbers that kernels change in a field or an ndarray",
+        )
+    elif isinstance(owner, (list, dict)) and name in _CHANGING:
         _check_changed(context, "dict" if isinstance(owner, dict) else "list", name, home)
     elif isinstance(owner, _RANDOM):
         _refuse(context, f"{name}() of Python or numpy", "write qd.random(), qd.random(qd.i32) or qd.randn()")
@@ -59,6 +68,13 @@ def refuse_once(context: Context, function: PythonFunction, args: list[KernelObj
     elif isinstance(function, type) and issubclass(function, np.generic) and any(isinstance(a, Expr) for a in args):
         message = f"numpy's {name} takes numbers that are known while compiling"
         context.fail(AdstackTypeError, message, do=f"write qd.{from_numpy(np.dtype(function))}(...)")
+
+
+def _changes_container(owner: object, name: str) -> bool:
+    """Whether the method `name` changes the container that it belongs to."""
+    if isinstance(owner, np.ndarray):
+        return name in _CHANGING_ARRAYS
+    return isinstance(owner, (list, dict, set, deque, bytearray)) and name in _CHANGING
 
 
 def _is_math(function: PythonFunction, module: str) -> bool:
