@@ -128,7 +128,7 @@ def _index(array: Domain, index: Any) -> int:
 
 
 def outside(array: Domain, keys: tuple[Any, ...]) -> AdstackOutOfBoundsError:
-    """The error for an access beyond the array's domain; a last key more than there are axes counts numbers of an element."""
+    """The error for an access beyond the array's domain; one key more than it has axes counts numbers of an element."""
     bounds = [(o, o + n) for o, n in zip(array.offset, array.shape, strict=True)]
     if len(keys) > len(bounds):
         bounds.append((0, math.prod(array.element_shape)))
@@ -185,7 +185,10 @@ def number(value: Any, dtype: DType, where: str) -> Any:
     if dtype.is_bool:
         return bool(value)
     if not dtype.min <= value <= dtype.max:
-        raise AdstackArgumentError(f"{value} is out of range for {where} of type {dtype}")
+        raise AdstackArgumentError(
+            f"{value} is out of range for {where} of type {dtype}",
+            do=f"{dtype} holds {dtype.min} to {dtype.max}: use another number, or a wider type",
+        )
     return int(value)
 
 
@@ -195,7 +198,10 @@ def _plain(value: Any, where: str) -> Any:
         number = value.item() if own(value, "shape") == () else value
         if isinstance(number, (bool, int, float)):
             return number
-    raise AdstackRuntimeTypeError(f"{where} takes a number, got {type(value).__name__}: {value!r}")
+    raise AdstackRuntimeTypeError(
+        f"{where} takes a number, got {type(value).__name__}: {value!r}",
+        do="store one number; from_numpy() stores a whole array, and Vector.field() makes a field of vectors",
+    )
 
 
 def element(array: Domain, value: Any) -> Array:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from ..errors import AdstackTypeError
 
 __all__ = [
     "ALL",
@@ -70,6 +72,14 @@ class DType:
 
     def __reduce__(self) -> tuple[object, ...]:
         return (by_name, (self.name,))
+
+    def __or__(self, other: object) -> NoReturn:
+        raise AdstackTypeError(
+            f"{self} | {other} names several types, and an argument or result has one",
+            do="write the one that holds all, or qd.template() for values known while compiling",
+        )
+
+    __ror__ = __or__
 
     def __call__(self, value: object) -> Any:
         """`i64(3)` on the host: the number rounded, wrapped or saturated as `cast` does it."""

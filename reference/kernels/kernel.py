@@ -344,7 +344,8 @@ class Kernel(ByName):
 
     def _refused(self, message: str) -> AdstackCallError:
         taken = ", ".join(self.signature.names)
-        return AdstackCallError(f"{message} (kernel {self.signature.name}({taken}))")
+        do = f"call it with {taken}" if taken else "call it without arguments"
+        return AdstackCallError(f"{message} (kernel {self.signature.name}({taken}))", do=do)
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__qualname__}>"

@@ -163,9 +163,10 @@ class ScalarParameter:
         if isinstance(value, (str, bytes, HostArray, Elements, type(None))):
             raise invalid(self.name, f"a number for {self.dtype}", value, _instead(self, value))
         try:
-            converted: Scalar = number(value, self.dtype, f"argument {self.name}")
+            converted: Scalar = number(value, self.dtype, "an argument")
         except AdstackArgumentError as error:
-            raise AdstackArgumentError(f"Invalid value for argument {self.name} - {error.message}") from None
+            message = f"Invalid value for argument {self.name} - {error.message}"
+            raise AdstackArgumentError(message, do=error.do) from None
         except AdstackRuntimeTypeError:
             raise invalid(self.name, f"a number for {self.dtype}", value, _instead(self, value)) from None
         return converted
@@ -195,7 +196,8 @@ class MatrixParameter:
             raise invalid(self.name, f"{self.dtype} elements of shape {self.shape}", value)
         if elements.shape != self.shape:
             raise AdstackArgumentError(
-                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {elements.shape}"
+                f"Invalid value for argument {self.name} - expected shape {self.shape}, got shape {elements.shape}",
+                do=f"pass a value of the shape {self.shape}, or annotate {self.name} with another type",
             )
         for entry in elements.entries:
             self.element.take(entry, call)

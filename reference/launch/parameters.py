@@ -19,7 +19,7 @@ from ..values.matrices.struct import Struct, StructType, members_of
 from ..values.matrices.types import MatrixType
 from ..values.scalars import scalar_type
 from ..values.templates import Template, template
-from .annotation_hints import annotation_text, type_instead
+from .annotation_hints import annotation_text, parameter_instead
 from .arguments import MatrixParameter, Parameter, ScalarParameter, StructParameter
 from .array_arguments import NdarrayParameter
 from .template_arguments import TemplateParameter, TensorParameter
@@ -92,7 +92,7 @@ class Signature:
             raise self._error(
                 f"parameter {name!r} of kernel {self.name} has the annotation {annotation_text(annotation)}, "
                 "which is not a type",
-                type_instead(annotation)
+                parameter_instead(annotation)
                 or "use a scalar type, types.vector, types.ndarray, a dataclass, or template()",
             )
         return taken
@@ -129,6 +129,8 @@ def _evaluated(annotation: object, names: dict[str, object], what: str, loc: Loc
         return evaluated(annotation, names)
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         do = "define the names it uses at module level, or drop `from __future__ import annotations`"
+        if isinstance(error, AdstackError):
+            raise AdstackSyntaxError(f"{message}: {error.message}", loc=loc, do=error.do or do) from None
         raise AdstackSyntaxError(f"{message}: {error}", loc=loc, do=do) from None
     except (AdstackError, MemoryError):
         raise

@@ -107,7 +107,7 @@ def lists_that_a_kernel_makes_and_changes(qd):
 
     @qd.kernel
     def k() -> qd.i32:
-        numbers = [i for i in range(3)]
+        numbers = [2 * i for i in range(3)]
         numbers.append(7)
         nested = [[1], [2]]
         nested[0].append(3)

@@ -10,7 +10,7 @@ import math
 
 from ...errors import AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
-from ...ir.types import DType, i32, promote, u1
+from ...ir.types import DType, i32, i64, promote, u1, u64
 from ...values.kinds import Operand
 from .current import current
 from .expr import Expr
@@ -40,7 +40,9 @@ def literal(value: Operand, to: DType) -> Value:
         raise AdstackValueError(
             f"the literal {value} is out of range for {to}",
             note=f"{to} holds {to.min} to {to.max}",
-            do="use a wider type, such as i64(...), or a smaller number",
+            do="use a wider type, such as i64(...), or a smaller number"
+            if i64.min <= value <= u64.max
+            else "make it a float, or use a smaller number: no type of integers holds it",
         )
     return current().builder.const(value, to)
 

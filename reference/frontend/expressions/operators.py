@@ -149,6 +149,9 @@ def _folded(
             f"the constant {left} {symbol} {right} has more than {MOST_BITS} bits",
             do="make it a float, or a value of the kernel such as i64(...)",
         )
+    if symbol in ("<<", ">>") and integral and right < 0:
+        opposite = {"<<": ">>", ">>": "<<"}[symbol]
+        context.fail(AdstackValueError, "Negative shift count", do=f"shift the other way: {left} {opposite} {-right}")
     if symbol in ("/", "//", "%") and right == 0 and not context.static_depth:
         return function(materialise(left), right)
     return guarded(context, lambda: function(left, right))
@@ -242,9 +245,22 @@ def _static_comparison(context: Context, op: ast.cmpop, left: object, right: obj
     runtime = isinstance(left, Expr) or any(isinstance(p, Expr) for p in parts)
     if runtime and not (symbol in ("is", "is not") and (left is None or right is None)):
         context.fail(
-            AdstackTypeError, f"operands of `{symbol}` must be compile-time constants", do="compare with == or !="
+            AdstackTypeError,
+            f"operands of `{symbol}` must be compile-time constants",
+            do=_comparison_instead(symbol, right),
         )
     return guarded(context, lambda: _STATIC_COMPARE[type(op)](left, right))
+
+
+def _comparison_instead(symbol: str, right: object) -> str:
+    """What to write for `is` or `in` of values of a kernel."""
+    if symbol in ("is", "is not"):
+        return "compare with == or !="
+    if isinstance(right, range):
+        return f"compare with its ends: {right.start} <= a < {right.stop}"
+    if isinstance(right, (list, tuple, set, frozenset)):
+        return "compare with each: a == b or a == c"
+    return "write a loop that compares with =="
 
 
 # ---- and, or

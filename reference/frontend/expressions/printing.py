@@ -98,8 +98,11 @@ def _merged(parts: list[KernelObject]) -> tuple[list[Part], list[Value]]:
     return shape, values
 
 
-def print_(context: Context, *args: object, sep: object = " ", end: object = "\n") -> None:
+def print_(context: Context, *args: object, sep: object = " ", end: object = "\n", **others: object) -> None:
     """`print` in a kernel."""
+    if others:
+        message = f"print() in a kernel has no argument {next(iter(others))!r}: it takes sep and end"
+        context.fail(AdstackTypeError, message, do="leave it out: what kernels print goes to standard output")
     parts: list[KernelObject] = []
     for k, arg in enumerate(args):
         parts += [str(sep)] if k and sep != "" else []

@@ -111,7 +111,7 @@ def store(context: Context, target: KernelObject, value: KernelObject, what: str
             context.fail(
                 AdstackTypeError,
                 f"{what} holds a {target.dtype} and can't become {describe(value)}",
-                do="use a new name",
+                do=_number_instead(target, value, what),
             )
         target.set(value)
     elif is_live_struct(target):
@@ -120,10 +120,22 @@ def store(context: Context, target: KernelObject, value: KernelObject, what: str
         _store_elements(context, target, value, what)
 
 
+def _number_instead(target: ScalarRef, value: object, what: str) -> str:
+    """What to do about a value that is none of the numbers that a variable or an element holds."""
+    if value is None:
+        return "store a number; a function gives None where no return says what it gives"
+    if isinstance(target, CellRef) and not isinstance(value, str):
+        return "use a new name"
+    if isinstance(value, Elements):
+        return f"store one of its elements, as in {what} = a[0], or make what holds it of vectors or matrices"
+    return "store a number"
+
+
 def _store_elements(context: Context, target: KernelObject, value: KernelObject, what: str) -> None:
     value = as_elements(value)
     if not isinstance(value, Elements) and not isinstance(value, Expr) and not is_number(value):
-        context.fail(AdstackTypeError, f"{what} holds {describe(target)} and can't become {describe(value)}")
+        do = "store a vector or matrix of the same shape, or a number for all of its elements"
+        context.fail(AdstackTypeError, f"{what} holds {describe(target)} and can't become {describe(value)}", do=do)
     values = [typed(e, target.storage.target(0).dtype) for e in value.entries] if isinstance(value, Elements) else None
     if values is None:
         target.fill(value)
@@ -226,6 +238,7 @@ def _refuse_target(context: Context, target: ast.expr, reference: object) -> Non
     while isinstance(root, (ast.Subscript, ast.Attribute)):
         root = root.value
     binding = context.scopes.find(root.id) if isinstance(root, ast.Name) else None
+    _refuse_attribute(context, target)
     if binding is not None:
         _check_mutable(context, root.id, binding)
     do = "store to an element of a field, an ndarray or a local"
@@ -243,7 +256,23 @@ def _refuse_target(context: Context, target: ast.expr, reference: object) -> Non
     )
 
 
+def _refuse_attribute(context: Context, target: ast.expr) -> None:
+    """An error for a store to an attribute of an object that is no value of the kernel, such as `self`."""
+    owner = lookup(context, target.value) if isinstance(target, ast.Attribute) else None
+    if owner is None or isinstance(owner, (Expr, Elements, Struct)) or is_reference(owner) or indexable(owner):
+        return
+    name = ast.unparse(target)
+    context.fail(
+        AdstackSyntaxError,
+        f"'{name}' is an attribute of an object of Python and can't be assigned to in a kernel",
+        do=f"make it a field, {name} = qd.field(qd.f32, shape=()), and write {name}[None] = ...; or assign outside",
+    )
+
+
 def _unpack(context: Context, target: ast.Tuple | ast.List, value: object, keep: bool) -> None:
+    if any(isinstance(part, ast.Starred) for part in target.elts):
+        do = "name each value, or index what is assigned, as in rest = values[1:]"
+        context.fail(AdstackSyntaxError, "a starred name is not supported as the target of an assignment", do=do)
     if not isinstance(value, (tuple, list, Elements)):
         context.fail(AdstackTypeError, f"{describe(value)} can't be unpacked", do="assign a tuple or a vector")
     parts = list(value)

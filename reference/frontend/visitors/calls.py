@@ -17,7 +17,6 @@ from ...values.elements import Elements
 from ...values.func import BoundFunc, Func
 from ...values.functions import cast
 from ...values.kinds import KernelObject, PythonFunction
-from ...values.protocol import own
 from ...values.protocol import emitting, own
 from ..emission.context import Context
 from ..emission.expr import Expr

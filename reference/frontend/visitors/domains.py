@@ -5,7 +5,7 @@ A range with a step runs over how many iterations it has: its index is begin + k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, ItemsView, KeysView, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -37,7 +37,10 @@ class RuntimeRange:
         self.lo, self.hi, self.step = lo, hi, step
 
     def __iter__(self) -> KernelObject:
-        raise AdstackTypeError("bounds of a static range must be compile-time constants", do="drop static(...)")
+        raise AdstackTypeError(
+            "bounds of a static range must be compile-time constants",
+            do="write a plain loop, without static(...) or a comprehension, or make the bound a template() argument",
+        )
 
 
 @dataclass
@@ -102,7 +105,7 @@ def domain_of(context: Context, iterable: object) -> Domain:
 
 def _refused(context: Context, iterable: object) -> NoReturn:
     do = "loop over range, ndrange, a field, an ndarray or grouped(...)"
-    if isinstance(iterable, (list, tuple, Elements, dict, str, zip, enumerate)):
+    if isinstance(iterable, (list, tuple, Elements, dict, set, str, zip, enumerate, KeysView, ValuesView, ItemsView)):
         do = "write `for ... in static(...)`, which unrolls the loop"
     context.fail(AdstackTypeError, f"a runtime loop can't run over {describe(iterable)}", do=do)
 

@@ -39,9 +39,17 @@ def bound_arguments(
         raise AdstackTypeError(
             f"{_phrase(str(error))} in the call of {func.function.__name__}{signature}: {error}",
             loc=context.builder.loc,
+            do=_instead(signature),
         ) from None
     bound.apply_defaults()
     return bound
+
+
+def _instead(signature: inspect.Signature) -> str:
+    """How a func is called."""
+    named = [name for name, p in signature.parameters.items() if p.kind is p.KEYWORD_ONLY]
+    taken = [name for name in signature.parameters if name not in named]
+    return "call it with " + ", ".join([*taken, *(f"{name}=..." for name in named)]) if taken or named else ""
 
 
 def _phrase(text: str) -> str:

@@ -41,7 +41,7 @@ def refuse_once(context: Context, function: PythonFunction, args: list[KernelObj
         context: where it stands.
         function: what is called.
         args: with what.
-        home: the region in which the object that a method belongs to got its name; None if it is from outside of the kernel.
+        home: the region in which the object of a method got its name; None if it is from outside of the kernel.
     """
     owner, name = own(function, "__self__"), own(function, "__name__", "")
     module = str(getattr(function, "__module__", None) or getattr(owner, "__name__", ""))
