@@ -231,3 +231,33 @@ def an_annotation_gives_a_local_its_type(qd):
             out[None] = v
 
     return Run(k, expect={out: -56})
+
+
+@case(rules=["control.scope"])
+def an_underscore_that_nobody_reads_takes_any_value(qd):
+    @qd.func
+    def parts(a):
+        return a, a + 1, qd.Vector([a, 2 * a])
+
+    @qd.kernel
+    def k(a: qd.i32) -> qd.i32:
+        total = 0
+        _, second, _ = parts(a)
+        for _ in range(2):
+            first, _, vector = parts(second)
+            _, _, _ = parts(0.5)
+            total += first + vector[1]
+        return total
+
+    return Run(k, args=(3,), returns=24)
+
+
+@case(rules=["control.scope"])
+def an_underscore_that_is_read_is_a_local_like_others(qd):
+    @qd.kernel
+    def k(a: qd.f32) -> qd.f32:
+        _ = a
+        _ = qd.Vector([a, a])
+        return _
+
+    return Run(k, args=(3.0,), raises=Raises("CompilationError", "can't become a 2-vector"))

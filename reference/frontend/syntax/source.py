@@ -55,6 +55,13 @@ class Source:
         return assigned_in(self.node.body)
 
     @cached_property
+    def read(self) -> frozenset[str]:
+        """The names that its statements read, those of `+=` among them."""
+        nodes = [node for statement in self.node.body for node in ast.walk(statement)]
+        updated = {name for node in nodes if isinstance(node, ast.AugAssign) for name in _names(node.target)}
+        return frozenset(updated | {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)})
+
+    @cached_property
     def stored_within(self) -> frozenset[str]:
         """The names of which it stores to a part, an element or a component."""
         return stored_within(self.node.body)

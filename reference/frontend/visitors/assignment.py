@@ -153,6 +153,8 @@ def _store_elements(context: Context, target: KernelObject, value: KernelObject,
 def _assign_name(
     context: Context, node: ast.Name, value: object, keep: bool, statement: ast.Assign | None = None
 ) -> None:
+    if node.id == "_" and "_" not in context.frame.source.read:
+        return  # what nobody reads may be of any type
     binding = context.scopes.find(node.id)
     if binding is None:
         check_hidden(context, node, value)
