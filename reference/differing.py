@@ -143,15 +143,16 @@ DIFFERENT: Final[dict[str, tuple[Row, ...]]] = {
         ),
         row(
             "svd",
-            "square matrices of any size are taken, and differentiated; singular values are not negative, and U and V may "
-            "reflect: elsewhere those of 3 x 3 turn, and the last singular value has the sign of the determinant",
-            "where both must turn, negate the last column of each that has a negative determinant, and the last singular "
-            "value for each; equal singular values have no gradient",
+            "square matrices of any size are taken, and differentiated; singular values are not negative, and U and V "
+            "may reflect: elsewhere those of 3 x 3 turn, and the last singular value has the determinant's sign",
+            "where both must turn, negate the last column of each that has a negative determinant, and the last "
+            "singular value for each; equal singular values have no gradient",
         ),
         row(
             "polar_decompose",
-            "square matrices of any size are taken, and differentiated; of a 3 x 3 matrix with a negative determinant R "
-            "reflects, and P has no negative eigenvalue: elsewhere R turns, and P has one; one without inverse gives nan",
+            "square matrices of any size are taken, and differentiated; of a 3 x 3 matrix with a negative determinant "
+            "R reflects, and P has no negative eigenvalue: elsewhere R turns, and P has one; one without inverse "
+            "gives nan",
             "where R must turn, compute it from svd as U @ V.transpose(), with U and V that turn",
         ),
         row(
