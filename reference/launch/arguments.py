@@ -163,7 +163,7 @@ class ScalarParameter:
         if isinstance(value, (str, bytes, HostArray, Elements, type(None))):
             raise invalid(self.name, f"a number for {self.dtype}", value, _instead(self, value))
         try:
-            converted: Scalar = number(value, self.dtype, "an argument")
+            converted: Scalar = number(value, self.dtype, f"argument {self.name}")
         except AdstackArgumentError as error:
             message = f"Invalid value for argument {self.name} - {error.message}"
             raise AdstackArgumentError(message, do=error.do) from None

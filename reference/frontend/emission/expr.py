@@ -124,7 +124,6 @@ class Expr:
     __eq__ = _binary(EQ)
     __ne__ = _binary(NE)
     __neg__, __invert__, __abs__ = _unary(NEG), _unary(NOT), _unary(ABS)
-    __hash__ = object.__hash__
 
     def __pos__(self) -> Expr:
         return self
@@ -147,6 +146,13 @@ class Expr:
 
     def __index__(self) -> int:  # noqa: PLE0305 - it never returns
         self._not_static()
+
+    def __hash__(self) -> int:  # a key or an element of a set would be found by identity, not by its number
+        raise AdstackTypeError(
+            "keys of dicts and elements of sets must be compile-time constants",
+            note=f"this is a runtime {self.dtype}",
+            do="compare with each of them: if a == 1.0: ...",
+        )
 
     def __int__(self) -> int:
         self._not_static()

@@ -39,6 +39,8 @@ def guarded(context: Context, run: Callable[[], KernelObject], do: str = "") -> 
         message = f"{type(error).__name__} while compiling: {error}"
         if isinstance(error, RecursionError):
             do = "end the recursion, split long expressions and chains of elif, or make several kernels of it"
+        if not do and isinstance(error, TypeError) and "Text found" in message:
+            do = "add texts with values of the kernel by +, or write one f-string"
         if not do and isinstance(error, TypeError) and "'Expr'" in message:
             do = "Python's and numpy's functions don't take values of a kernel: use those of the language, as qd.sin(x)"
         raise kind(message, loc=context.builder.loc, do=do) from error

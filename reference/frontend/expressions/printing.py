@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
-from typing import Final
+from typing import Final, NoReturn
 
 from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
@@ -20,7 +20,18 @@ from ..emission.literals import plain
 from .dispatch import evaluate, expression
 from .foreign import guarded
 
-__all__ = ["Text", "formatted", "is_runtime", "message_of", "parts_of_value", "print_", "text_of", "with_spec"]
+__all__ = [
+    "Text",
+    "format_of",
+    "formatted",
+    "is_runtime",
+    "message_of",
+    "parts_of_value",
+    "print_",
+    "repr_of",
+    "text_of",
+    "with_spec",
+]
 
 
 _CONSTANT: Final = "write the width and the number of digits as constants"
@@ -38,6 +49,20 @@ class Text:
 
     def __radd__(self, other: object) -> KernelObject:
         return Text([other, *self.parts]) if isinstance(other, str) else NotImplemented
+
+    def _not_static(self, *_: object) -> NoReturn:
+        raise AdstackTypeError(
+            "a text with values of the kernel in it can only be added to another one, printed, or told by assert",
+            do="compare or compute with the values themselves",
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if hasattr(str, name):
+            self._not_static()
+        raise AttributeError(name)
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _not_static
+    __hash__ = __len__ = __iter__ = __getitem__ = __contains__ = __bool__ = __mul__ = __rmul__ = _not_static
 
 
 @dataclass(frozen=True)
@@ -176,6 +201,16 @@ def is_runtime(value: object) -> bool:
 def text_of(context: Context, value: KernelObject = "") -> KernelObject:
     """`str(value)`."""
     return Text(parts_of_value(value)) if is_runtime(value) else str(value)
+
+
+def repr_of(context: Context, value: KernelObject) -> KernelObject:
+    """`repr(value)`, which of a runtime number is what it is printed as."""
+    return text_of(context, value) if is_runtime(value) else repr(value)
+
+
+def format_of(context: Context, value: KernelObject, spec: str = "") -> KernelObject:
+    """`format(value, spec)`."""
+    return Text(with_spec(context, value, spec)) if is_runtime(value) else format(value, spec)
 
 
 def formatted(context: Context, template: str, args: Sequence[KernelObject], kwargs: dict[str, KernelObject]) -> Text:

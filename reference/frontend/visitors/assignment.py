@@ -199,8 +199,6 @@ def assign(
             _assign_name(context, target, value, keep, statement)
         elif isinstance(target, (ast.Tuple, ast.List)):
             _unpack(context, target, value, keep)
-        elif isinstance(target, ast.Starred):
-            context.fail(AdstackSyntaxError, "starred targets are not supported", do="name each part")
         else:
             _assign_place(context, target, value, statement)
 
@@ -272,9 +270,10 @@ def _refuse_attribute(context: Context, target: ast.expr) -> None:
 
 
 def _unpack(context: Context, target: ast.Tuple | ast.List, value: object, keep: bool) -> None:
-    if any(isinstance(part, ast.Starred) for part in target.elts):
-        do = "name each value, or index what is assigned, as in rest = values[1:]"
-        context.fail(AdstackSyntaxError, "a starred name is not supported as the target of an assignment", do=do)
+    for part in target.elts:
+        if isinstance(part, ast.Starred):
+            do = "name each part, or index what is assigned, as in rest = values[1:]"
+            context.fail(AdstackSyntaxError, "starred targets are not supported", at=part, do=do)
     if not isinstance(value, (tuple, list, Elements)):
         context.fail(AdstackTypeError, f"{describe(value)} can't be unpacked", do="assign a tuple or a vector")
     parts = list(value)

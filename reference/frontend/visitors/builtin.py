@@ -19,7 +19,7 @@ from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
 from ..expressions.lists import references_in
-from ..expressions.printing import print_, text_of
+from ..expressions.printing import format_of, print_, repr_of, text_of
 from .blocks import TABLE as OF_BLOCKS
 from .domains import RuntimeRange
 from .sparse import TABLE as OF_SPARSE_LEVELS
@@ -47,11 +47,13 @@ def _cast(to: TypeLike) -> PythonFunction:
 
 
 def _over_iterable(function: PythonFunction, original: PythonFunction) -> PythonFunction:
-    """min and max also take one list; of numbers that are known while compiling they are what they are at run time."""
+    """min and max also take one list or vector; of constants they are what they are of values known at run time."""
 
     def call(context: Context, *args: KernelObject, **kwargs: object) -> KernelObject:
         if kwargs:
             return original(*args, **kwargs)
+        if len(args) == 1 and isinstance(args[0], Elements) and len(args[0].shape) == 1:
+            args = tuple(args[0].entries)
         if len(args) == 1 and isinstance(args[0], (list, tuple, range)):
             args = tuple(args[0])
         if all(is_number(a) for a in args) and context.static_depth == 0:
@@ -85,8 +87,16 @@ def _round(context: Context, value: KernelObject, digits: KernelObject = None) -
     return functions.round_(value)
 
 
-def _pow(context: Context, base: object, exponent: object) -> KernelObject:
+def _pow(context: Context, base: object, exponent: object, modulus: object = None) -> KernelObject:
+    if modulus is not None and all(map(is_number, (base, exponent, modulus))):
+        return pow(base, exponent, modulus)  # type: ignore[call-overload]
+    if modulus is not None:
+        raise AdstackTypeError("pow() of a kernel takes no modulus", do="write a loop that multiplies and takes %")
     return functions.pow_(base, exponent)
+
+
+def _divmod(context: Context, a: KernelObject, b: KernelObject) -> KernelObject:
+    return a // b, a % b
 
 
 def _abs(context: Context, value: KernelObject) -> KernelObject:
@@ -94,10 +104,13 @@ def _abs(context: Context, value: KernelObject) -> KernelObject:
 
 
 def _any_all(name: str, original: PythonFunction) -> PythonFunction:
-    def call(context: Context, value: object) -> KernelObject:
+    def call(context: Context, value: KernelObject) -> KernelObject:
         if isinstance(value, Elements):
             return getattr(value, name)()
-        return original(value)
+        items = list(value)
+        if any(isinstance(item, Expr) for item in items):
+            return getattr(Elements.over(items, (len(items),)), name)()
+        return original(items)
 
     return call
 
@@ -149,6 +162,16 @@ def _refused(what: str) -> PythonFunction:
     return call
 
 
+def _outside_static(function: PythonFunction) -> PythonFunction:
+    """A builtin that shows or changes what exists while compiling only: refused, but inside of `static`."""
+    refuse = _refused(function.__name__)
+
+    def call(context: Context, *args: object, **kwargs: object) -> KernelObject:
+        return function(*args, **kwargs) if context.static_depth else refuse(context, *args, **kwargs)
+
+    return call
+
+
 def _super(context: Context, *args: KernelObject) -> KernelObject:
     """`super()` in a method is `super(the class whose body it stands in, its first argument)`, as in Python."""
     if args:
@@ -180,12 +203,16 @@ TABLE: Final[dict[KernelObject, PythonFunction]] = {
     builtins.print: print_,
     builtins.super: _super,
     builtins.str: text_of,
+    builtins.repr: repr_of,
+    builtins.format: format_of,
+    builtins.divmod: _divmod,
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),
     **OF_SPARSE_LEVELS,
     **OF_BLOCKS,
     **{
         getattr(builtins, name): _refused(name)
-        for name in ("open", "input", "eval", "exec", "compile", "globals", "locals")
+        for name in ("open", "input", "eval", "exec", "compile", "globals", "locals", "dir", "vars", "breakpoint")
     },
+    **{function: _outside_static(function) for function in (id, next, setattr, delattr)},
 }

@@ -80,7 +80,7 @@ def _home(context: Context, function: ast.expr, method: KernelObject) -> object:
 
 
 def _hashable(context: Context, function: object) -> bool:
-    if getattr(type(function), "__hash__", None) is None:
+    if isinstance(function, Expr) or getattr(type(function), "__hash__", None) is None:
         return False
     guarded(context, lambda: hash(function))  # a user's own may fail
     return True
