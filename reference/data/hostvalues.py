@@ -154,7 +154,8 @@ def _whole(array: Domain, value: object) -> int | bool:
     if array.dtype.is_bool:
         return plain != 0
     if not math.isfinite(plain):
-        raise AdstackArgumentError(f"{plain} can't be stored into {array.label} of type {array.dtype}")
+        message = f"{plain} can't be stored into {array.label} of type {array.dtype}"
+        raise AdstackArgumentError(message, do="store a finite number, or use a field of floats")
     return int(plain)
 
 
@@ -287,7 +288,8 @@ def extents(what: str, shape: object, *, least: int) -> tuple[int, ...]:
             f"the shape of {what} must be of integers, got {shape!r}", do="write n // 2 or int(n)"
         ) from None
     if any(n < least for n in lengths):
-        raise AdstackArgumentError(f"every axis of {what} must be at least {least} long, got the shape {lengths}")
+        message = f"every axis of {what} must be at least {least} long, got the shape {lengths}"
+        raise AdstackArgumentError(message, do=f"give extents of {least} or more")
     return countable(what, lengths)
 
 

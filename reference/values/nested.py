@@ -40,7 +40,9 @@ def nested(value: object) -> tuple[list[Operand], tuple[int, ...]]:
         return [_scalar(e) for e in items], (len(items),)
     widths = {len(row) if row is not None else 0 for row in rows}
     if len(widths) > 1 or widths == {0}:
-        raise AdstackTypeError("rows of a matrix must be equally long", note=f"got {items!r}")
+        raise AdstackTypeError(
+            "rows of a matrix must be equally long", note=f"got {items!r}", do="write as many in each"
+        )
     return [_scalar(e) for row in rows if row is not None for e in row], (len(rows), widths.pop())
 
 

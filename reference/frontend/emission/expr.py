@@ -161,4 +161,4 @@ class Expr:
         self._not_static()
 
     def __iter__(self) -> Operand:
-        raise AdstackTypeError(f"a scalar ({self.dtype}) can't be unpacked or looped over")
+        raise AdstackTypeError(f"a scalar ({self.dtype}) can't be unpacked or looped over", do="use it as it is")

@@ -69,9 +69,13 @@ class ScalarRef:
     def _check(self, kind: str, values: tuple[KernelObject, ...]) -> None:
         over = ATOMICS[kind].over
         if over == "bits" and (self.dtype in FLOATS or common(*values) in FLOATS):
-            raise AdstackTypeError(f"a bitwise {kind} needs integers", note=f"the target is {self.dtype}")
+            raise AdstackTypeError(
+                f"a bitwise {kind} needs integers", note=f"the target is {self.dtype}", do="use an integer type"
+            )
         if over == "numeric" and self.dtype not in NUMERIC:
-            raise AdstackTypeError(f"an atomic {kind} needs a number", note=f"the target is {self.dtype}")
+            raise AdstackTypeError(
+                f"an atomic {kind} needs a number", note=f"the target is {self.dtype}", do="use an integer type, as i32"
+            )
 
 
 class CellRef(ScalarRef):

@@ -263,7 +263,9 @@ def _cast(a: object, *, to: object) -> Value:
 def _bitcast(a: object, *, to: object) -> Value:
     dtype, expr = resolve(to), materialise(a)
     if expr.dtype.bits != dtype.bits or u1 in (expr.dtype, dtype):
-        raise AdstackTypeError("bit_cast needs types of the same width", note=f"from {expr.dtype} to {dtype}")
+        raise AdstackTypeError(
+            "bit_cast needs types of the same width", note=f"from {expr.dtype} to {dtype}", do="cast first"
+        )
     return current().builder.bitcast(expr.value, dtype)
 
 

@@ -58,7 +58,7 @@ def typed(value: object, to: DType) -> Value:
         return current().builder.cast(value.value, to)
     if is_number(value):
         return literal(value, to)
-    raise AdstackTypeError("a number is needed here", note=f"got {describe(value)}")
+    raise AdstackTypeError("a number is needed here", note=f"got {describe(value)}", do="give a number, such as v[0]")
 
 
 def materialise(value: object) -> Expr:
@@ -103,7 +103,8 @@ def arithmetic_type(to: DType) -> DType:
 def to_bool(value: object) -> Value:
     """A condition: integers are compared with 0; floats are refused."""
     if not isinstance(value, Expr) and not is_number(value):
-        raise AdstackTypeError("a condition must be an integer or a bool", note=f"got {describe(value)}")
+        do = "compare numbers: x != 0; of a vector v.any() or v.all()"
+        raise AdstackTypeError("a condition must be an integer or a bool", note=f"got {describe(value)}", do=do)
     expr = materialise(value)
     if expr.dtype is u1:
         return expr.value

@@ -119,7 +119,9 @@ def _check_indexed(context: Context, base: object) -> None:
             do="needs_grad=True gives a field or ndarray a gradient, needs_dual=True a dual",
         )
     if isinstance(base, Expr) or is_number(base):
-        context.fail(AdstackTypeError, "a scalar can't be indexed", note=f"this is {describe(base)}")
+        context.fail(
+            AdstackTypeError, "a scalar can't be indexed", note=f"this is {describe(base)}", do="use it as it is"
+        )
 
 
 def _is_runtime(index: object) -> bool:

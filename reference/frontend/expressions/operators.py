@@ -113,7 +113,12 @@ def binary(context: Context, op: ast.operator, left: object, right: object) -> K
 
 def _bad_operands(context: Context, symbol: str, left: object, right: object) -> KernelObject:
     note = f"got {describe(left)} and {describe(right)}"
-    context.fail(AdstackTypeError, f"operands of {symbol} must be numbers, vectors or matrices", note=note)
+    context.fail(
+        AdstackTypeError,
+        f"operands of {symbol} must be numbers, vectors or matrices",
+        note=note,
+        do="calculate with numbers; texts and None are for code that runs while compiling",
+    )
 
 
 def _refuse_arrays(context: Context, symbol: str, *operands: object) -> None:
@@ -351,7 +356,12 @@ def _as_condition(context: Context, node: ast.expr, value: object) -> KernelObje
         if is_struct(value):
             context.fail(AdstackTypeError, "a struct is no condition", do="ask for one of its members")
         if isinstance(value, float):
-            context.fail(AdstackTypeError, "a condition must be an integer or a bool", note=f"got {value}")
+            context.fail(
+                AdstackTypeError,
+                "a condition must be an integer or a bool",
+                note=f"got {value}",
+                do="compare it: x != 0",
+            )
         return guarded(context, lambda: bool(value))
 
 

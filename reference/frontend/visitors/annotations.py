@@ -74,7 +74,9 @@ def converted(context: Context, value: object, annotation: object) -> KernelObje
     if isinstance(annotation, DType) or annotation in (int, float, bool, uint):
         if not (isinstance(value, Expr) or is_number(value)):
             name = annotation.name if isinstance(annotation, DType) else annotation.__name__
-            context.fail(AdstackTypeError, f"a scalar ({name}) is needed here", note=f"got {describe(value)}")
+            context.fail(
+                AdstackTypeError, f"a scalar ({name}) is needed here", note=f"got {describe(value)}", do="pass a number"
+            )
         return emit(CAST, (value,), {"to": annotation})
     if hasattr(type(annotation), "cast") and isinstance(value, (Elements, list, tuple, Struct)):
         return convert(value, annotation)

@@ -357,7 +357,9 @@ def _augment_object(context: Context, node: ast.AugAssign, target: object) -> No
 def _update(context: Context, kind: str, target: ScalarRef, value: object, node: ast.AugAssign) -> None:
     if not (isinstance(value, Expr) or is_number(value)):
         note = f"{ast.unparse(node.target)} holds a {target.dtype}, this is {describe(value)}"
-        context.fail(AdstackTypeError, "a scalar can't be updated by this", at=node.value, note=note)
+        context.fail(
+            AdstackTypeError, "a scalar can't be updated by this", at=node.value, note=note, do="give a number"
+        )
     target.__adstack_atomic__(kind, (value,))
 
 

@@ -73,7 +73,7 @@ def _is_float(number: object) -> bool:
 
 def _len(context: Context, value: KernelObject) -> KernelObject:
     if isinstance(value, Expr):
-        raise AdstackTypeError("a scalar has no length")
+        raise AdstackTypeError("a scalar has no length", do="ask a vector, a list or an array: len(v), x.shape[0]")
     if is_field(value) or isinstance(value, ArrayArgument):
         return value.shape[0]  # of an array a runtime value
     return len(value)

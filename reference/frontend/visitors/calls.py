@@ -102,7 +102,7 @@ def _named(context: Context, mapping: dict[KernelObject, KernelObject]) -> dict[
     """The keywords that a mapping stands for."""
     for name in mapping:
         if not isinstance(name, str):
-            context.fail(AdstackTypeError, "keywords must be strings", note=f"got {name!r}")
+            context.fail(AdstackTypeError, "keywords must be strings", note=f"got {name!r}", do="write names as keys")
     return mapping
 
 
@@ -124,7 +124,9 @@ def _references(context: Context, node: ast.Call) -> tuple[list[KernelObject], d
 def _atomic(context: Context, node: ast.Call, function: PythonFunction) -> KernelObject:
     """An atomic's first argument is what it changes."""
     if not node.args or isinstance(node.args[0], ast.Starred):
-        context.fail(AdstackTypeError, "an atomic needs the element that it changes as first argument")
+        context.fail(
+            AdstackTypeError, "an atomic needs the element that it changes as first argument", do="write x[i] first"
+        )
     target = lookup(context, node.args[0])
     args = [target, *elements_of(context, node.args[1:])]
     named = _keywords(context, node, evaluate)
@@ -186,7 +188,7 @@ def _refuse(context: Context, node: ast.Call, function: object) -> None:
 def _conversion(context: Context, to: DType, args: list[KernelObject], kwargs: dict[str, KernelObject]) -> KernelObject:
     """`f32(x)` casts; `i64(3)` is a literal of that type, which it must fit."""
     if len(args) != 1 or kwargs:
-        context.fail(AdstackTypeError, f"{to}(x) takes one argument, got {len(args) + len(kwargs)}")
+        context.fail(AdstackTypeError, f"{to}(x) takes one argument, got {len(args) + len(kwargs)}", do="give it one")
     (value,) = (dereferenced(a) for a in args)
     if is_number(value) and context.static_depth:
         return to(value)
@@ -194,4 +196,4 @@ def _conversion(context: Context, to: DType, args: list[KernelObject], kwargs: d
         return Expr(literal(value, to))
     if isinstance(value, (Expr, Elements)) or is_number(value):
         return cast(value, to)
-    return context.fail(AdstackTypeError, f"{to}(x) takes a number or a vector")
+    return context.fail(AdstackTypeError, f"{to}(x) takes a number or a vector", do="give it one of them")

@@ -48,7 +48,7 @@ def elements_of(context: Context, nodes: list[ast.expr]) -> list[KernelObject]:
 def as_mapping(context: Context, value: KernelObject) -> dict[KernelObject, KernelObject]:
     """What `**value` stands for."""
     if not hasattr(type(value), "keys"):
-        context.fail(AdstackTypeError, "** takes a dict", note=f"got {describe(value)}")
+        context.fail(AdstackTypeError, "** takes a dict", note=f"got {describe(value)}", do='write **{"name": value}')
     return guarded(context, lambda: dict(value))  # type: ignore[no-any-return]
 
 
@@ -89,7 +89,8 @@ def _dict_comprehension(context: Context, node: ast.DictComp) -> KernelObject:
     def enter() -> None:
         key, value = evaluate(context, node.key), evaluate(context, node.value)
         if isinstance(key, (Expr, Elements)):
-            context.fail(AdstackTypeError, "the keys of a dict must be compile-time constants", at=node.key)
+            do = "count with what is known while compiling, or keep the values in a field or a vector"
+            context.fail(AdstackTypeError, "the keys of a dict must be compile-time constants", at=node.key, do=do)
         guarded(context, lambda: entries.update([(key, value)]))
 
     with context.scopes.block(context.builder.loc):
@@ -115,19 +116,21 @@ def _bind(context: Context, target: ast.expr, item: KernelObject) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
         values = guarded(context, lambda: list(item))
         if len(values) != len(target.elts):
-            context.fail(AdstackValueError, f"cannot unpack {len(values)} values into {len(target.elts)}", at=target)
+            message = f"cannot unpack {len(values)} values into {len(target.elts)}"
+            context.fail(AdstackValueError, message, at=target, do="name each value")
         for part, value in zip(target.elts, values, strict=True):
             _bind(context, part, value)
     elif isinstance(target, ast.Name):
         context.scopes.bind(target.id, item, "loop", context.builder.loc, context.builder.region)
     else:
-        context.fail(AdstackSyntaxError, "the targets of a comprehension are names", at=target)
+        context.fail(AdstackSyntaxError, "the targets of a comprehension are names", at=target, do="use a new name")
 
 
 def _passes(context: Context, test: ast.expr) -> bool:
     value = condition(context, test)
     if isinstance(value, Expr):
-        context.fail(AdstackTypeError, "conditions of a comprehension must be compile-time constants", at=test)
+        do = "take all, and choose by select(condition, a, b), or write a loop with an if"
+        context.fail(AdstackTypeError, "conditions of a comprehension must be compile-time constants", at=test, do=do)
     return bool(value)
 
 

@@ -169,7 +169,7 @@ def _warn_unrolled(context: Context, count: int, limit: int) -> None:
 def _bind_static(context: Context, target: ast.expr, item: object, changed: Mapping[str, bool]) -> None:
     if isinstance(target, (ast.Tuple, ast.List)):
         if not isinstance(item, (tuple, list, Elements)):
-            context.fail(AdstackTypeError, f"{describe(item)} can't be unpacked", at=target)
+            context.fail(AdstackTypeError, f"{describe(item)} can't be unpacked", at=target, do="name one variable")
         _bind(context, target, list(references_in(item)), changed)
     else:
         item = item[0] if isinstance(item, tuple) and len(item) == 1 and _is_point(context, item) else item

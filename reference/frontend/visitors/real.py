@@ -92,7 +92,7 @@ def _typed(context: Context, func: RealFunc, name: str, value: KernelObject, ann
     value = by_value(context, func, name, value, annotation)
     if hasattr(type(annotation), "cast") and not isinstance(value, (Elements, Struct)):
         message = f"argument '{name}' of {func.function.__name__}: {annotation!r} is needed here"
-        context.fail(AdstackTypeError, message, note=f"got {describe(value)}")
+        context.fail(AdstackTypeError, message, note=f"got {describe(value)}", do="pass such a value")
     return value
 
 

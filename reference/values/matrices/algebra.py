@@ -27,7 +27,9 @@ def _same_length(what: str, left: Operand, right: Operand) -> tuple[list[Operand
     left, right = vector_operand(what, left), vector_operand(what, right)
     if left.n != right.n:
         raise AdstackTypeError(
-            f"operands of {what} must have the same length", note=f"got {describe(left)} and {describe(right)}"
+            f"operands of {what} must have the same length",
+            note=f"got {describe(left)} and {describe(right)}",
+            do="take some of the components, as v.xy",
         )
     return left.entries, right.entries
 
@@ -40,7 +42,8 @@ def cross(x: object, y: object) -> Operand:
     """
     a, b = _same_length("cross", x, y)
     if len(a) not in (2, 3):
-        raise AdstackTypeError("the cross product is defined for 2 and 3 components", note=f"got {describe(x)}")
+        do = "take some of the components, as v.xyz"
+        raise AdstackTypeError("the cross product is defined for 2 and 3 components", note=f"got {describe(x)}", do=do)
 
     def minor(i: int, j: int) -> Operand:
         return operate(SUB, operate(MUL, a[i], b[j]), operate(MUL, a[j], b[i]))
@@ -149,5 +152,6 @@ def square_rows(what: str, value: object) -> list[list[Operand]]:
     """The rows of a square matrix; AdstackTypeError, which names the function `what`, if it is none."""
     value = as_elements(value)
     if not isinstance(value, Elements) or value.is_vector or value.n != value.m:
-        raise AdstackTypeError(f"{what} is defined for square matrices", note=f"got {describe(value)}")
+        do = "give as many rows as columns"
+        raise AdstackTypeError(f"{what} is defined for square matrices", note=f"got {describe(value)}", do=do)
     return value.rows_of_entries()
