@@ -215,7 +215,8 @@ def element(array: Domain, value: Any) -> Array:
     entries, shape = _entries(value)
     if shape != array.element_shape:
         raise AdstackArgumentError(
-            f"an element of {array.label} has shape {array.element_shape}, got a value of shape {shape}"
+            f"an element of {array.label} has shape {array.element_shape}, got a value of shape {shape}",
+            do="give as many numbers as an element has, or one for all of them",
         )
     contents = np.empty(len(entries), array.dtype.numpy)
     contents[:] = [scalar(array, e) for e in entries]
@@ -243,7 +244,8 @@ def bulk(array: Domain, values: Array) -> Array:
     """
     values, dtype = _shaped(array, values), array.dtype
     if values.dtype.kind not in "biuf":
-        raise AdstackRuntimeTypeError(f"{array.label} takes numbers, got an array of {values.dtype}")
+        do = "convert it with astype; of complex numbers store .real and .imag"
+        raise AdstackRuntimeTypeError(f"{array.label} takes numbers, got an array of {values.dtype}", do=do)
     if dtype.is_float or dtype.is_bool or not values.size:
         return values
     if values.dtype.kind == "f":

@@ -70,7 +70,8 @@ def typed(entries: Sequence[Operand], dtype: object) -> tuple[list[Operand], DTy
 def size(what: str, value: Operand) -> int:
     """An extent given by the user; AdstackTypeError, which names `what` it is of, if it can't be one."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__") or value.__index__() < 1:
-        raise AdstackTypeError(f"{what} must be a positive compile-time integer", note=f"got {value!r}")
+        do = "write extents, then the type: vector(3, qd.f32), matrix(2, 3, qd.f32)"
+        raise AdstackTypeError(f"{what} must be a positive compile-time integer", note=f"got {value!r}", do=do)
     if value.__index__() > MOST:
         raise AdstackTypeError(
             f"{what} is {value.__index__()}, and a vector or matrix has at most {MOST} elements along an axis",

@@ -69,7 +69,8 @@ class StructType:
         members = dict(zip(self.members, values, strict=False)) | named
         self._refuse_unknown(members)
         if len(values) > len(self.members) or len(members) < len(values) + len(named):
-            raise AdstackTypeError(f"{self!r} has {len(self.members)} members, got {len(values) + len(named)} values")
+            message = f"{self!r} has {len(self.members)} members, got {len(values) + len(named)} values"
+            raise AdstackTypeError(message, do=f"give one for each of {', '.join(self.members)}")
         left_out = {k: self.defaults.get(k, 0) for k in self.members if k not in members}
         members |= left_out
         return Struct.over({k: convert(members[k], t) for k, t in self.members.items()}, self)
