@@ -27,6 +27,7 @@ __all__ = [
     "check_values",
     "warn",
     "warn_at",
+    "warn_here",
 ]
 
 _WHOLE: Final = frozenset(row.name for row in (FLOOR, CEIL, ROUND, TRUNC))
@@ -39,6 +40,16 @@ def warn(context: Context, node: ast.AST, message: str, do: str) -> None:
     text = linecache.getline(loc.file, loc.line).rstrip("\n")
     indent = len(text) - len(text.lstrip())
     marks = " " * (loc.col - 1 - indent) + "^" * len(ast.unparse(node).split("\n")[0])
+    warn_at(context, loc, f"{loc}: {message}\n    {text.strip()}\n    {marks}\n  do: {do}")
+
+
+def warn_here(context: Context, message: str, do: str) -> None:
+    """`warn`, of what is being lowered."""
+    loc = context.builder.loc
+    text = linecache.getline(loc.file, loc.line).rstrip("\n")
+    indent = len(text) - len(text.lstrip())
+    end = loc.end_col if loc.end_line == loc.line else len(text) + 1
+    marks = " " * (loc.col - 1 - indent) + "^" * (end - loc.col)
     warn_at(context, loc, f"{loc}: {message}\n    {text.strip()}\n    {marks}\n  do: {do}")
 
 

@@ -18,6 +18,7 @@ from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
+from ..expressions.lints import warn_here
 from ..expressions.lists import references_in
 from ..expressions.printing import format_of, print_, repr_of, text_of
 from .blocks import TABLE as OF_BLOCKS
@@ -172,6 +173,23 @@ def _outside_static(function: PythonFunction) -> PythonFunction:
     return call
 
 
+def _isinstance(context: Context, value: KernelObject, kinds: KernelObject) -> KernelObject:
+    """`isinstance(value, kinds)`, decided while compiling: a value known at run time is no number of Python."""
+    asked = kinds if isinstance(kinds, tuple) else (kinds,)
+    if isinstance(value, Expr) and not context.static_depth and any(kind in (int, float, bool) for kind in asked):
+        message = f"isinstance() of a value that is known at run time ({value.dtype}) is False for Python's numbers"
+        warn_here(context, message, "ask its type: qd.types.is_real(x.dtype), qd.types.is_integral(x.dtype)")
+    return isinstance(value, kinds)
+
+
+def _type(context: Context, *args: KernelObject) -> KernelObject:
+    """`type(value)`, which of a value known at run time is a class of the compiler's."""
+    if len(args) == 1 and isinstance(args[0], Expr) and not context.static_depth:
+        message = f"type() of a value that is known at run time ({args[0].dtype}) is none of Python's types"
+        warn_here(context, message, "ask its type: x.dtype == qd.f32")
+    return type(*args)
+
+
 def _super(context: Context, *args: KernelObject) -> KernelObject:
     """`super()` in a method is `super(the class whose body it stands in, its first argument)`, as in Python."""
     if args:
@@ -206,6 +224,8 @@ TABLE: Final[dict[KernelObject, PythonFunction]] = {
     builtins.repr: repr_of,
     builtins.format: format_of,
     builtins.divmod: _divmod,
+    builtins.isinstance: _isinstance,
+    builtins.type: _type,
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),
     **OF_SPARSE_LEVELS,
