@@ -195,7 +195,7 @@ def _builtins(a: qd.i32, b: qd.f32, out: qd.types.ndarray(dtype=qd.f32, ndim=1))
     out[5] = int(b) + float(a) / 2 + bool(a) + 0 + int("3")
     out[6] = any([False, True]) + all([True]) + qd.Vector([a, 0]).any() + all(qd.Vector([a, 0]))
     out[7] = sum([a, a, 1]) + sum([i for i in range(4) if i % 2])
-    out[8] = isinstance(a, int) + max(1, 2, key=lambda_free)
+    out[8] = qd.static(isinstance(a, int)) + max(1, 2, key=lambda_free)
     out[9] = sum([i * j for i, j in zip((1, 2), (a, 4), strict=False)]) + [k for k, _ in enumerate([5, 6], 1)][1]
 
 

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Final, NoReturn
 
+from ...data.hostarrays import HostArray
+from ...data.struct_fields import StructField
 from ...errors import AdstackSyntaxError, AdstackTypeError, AdstackValueError
 from ...ir.structure import Value
 from ...ir.texts import Format, Part, as_message, escaped
 from ...values.elements import Elements
 from ...values.kinds import KernelObject
 from ...values.matrices.struct import Struct, members_of
+from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import plain
@@ -83,9 +86,24 @@ def parts_of_value(value: object) -> list[KernelObject]:
         return _listed(value.to_list())
     if isinstance(value, Struct):
         return _named(value)
+    _check_no_array(value)
     if isinstance(value, (list, tuple, dict)) and is_runtime(value):
         return _entries(value) if isinstance(value, dict) else _listed(list(value))
     return [str(plain(value))]
+
+
+def _is_array(value: object) -> bool:
+    return is_field(value) or isinstance(value, (ArrayArgument, HostArray, StructField))
+
+
+def _check_no_array(value: object) -> None:
+    """An array that is printed as a whole would be so as it is while compiling."""
+    if _is_array(value):
+        name = getattr(value, "label", "") or "this"
+        raise AdstackTypeError(
+            f"{name} is a whole array, whose numbers are known only when the kernel runs",
+            do="print its elements, x[i], in a loop, or the array outside of the kernel",
+        )
 
 
 def _listed(items: list[KernelObject]) -> list[KernelObject]:
@@ -164,6 +182,7 @@ def _formatted(context: Context, node: ast.FormattedValue) -> KernelObject:
         return repr(value) if node.conversion == ord("r") and not runtime else value
     spec = evaluate(context, node.format_spec)
     if not runtime:
+        _check_no_array(value)
         return guarded(context, lambda: format(value, spec), do=_FORMATS)
     if not isinstance(spec, str):
         context.fail(AdstackTypeError, "a format that depends on runtime values can't be compiled", do=_CONSTANT)
@@ -195,7 +214,7 @@ def is_runtime(value: object) -> bool:
     """Whether the text of a value, or of one of its parts, is known only when the kernel runs."""
     if isinstance(value, (list, tuple, dict)):
         return any(map(is_runtime, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, (Expr, Elements, Struct, Text))
+    return isinstance(value, (Expr, Elements, Struct, Text)) or _is_array(value)
 
 
 def text_of(context: Context, value: KernelObject = "") -> KernelObject:

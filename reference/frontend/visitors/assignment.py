@@ -128,7 +128,7 @@ def _number_instead(target: ScalarRef, value: object, what: str) -> str:
         return "use a new name"
     if isinstance(value, Elements):
         return f"store one of its elements, as in {what} = a[0], or make what holds it of vectors or matrices"
-    return "store a number"
+    return f"call it: {what} = ...()" if callable(value) else "store a number"
 
 
 def _store_elements(context: Context, target: KernelObject, value: KernelObject, what: str) -> None:

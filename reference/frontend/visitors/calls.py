@@ -180,6 +180,8 @@ def _refuse(context: Context, node: ast.Call, function: object) -> None:
     if not callable(function):
         name = ast.unparse(node.func)
         do = f"write {name} * (...) for a product, or {name}[...] for an element"
+        if function is None:
+            do = f"give {name} a value before the kernel is compiled"
         context.fail(AdstackTypeError, f"{name} is {describe(function)}, which can't be called", do=do)
     if inspect.iscoroutinefunction(function):
         context.fail(AdstackSyntaxError, "a coroutine can't be called in a kernel", do="make it a plain function")

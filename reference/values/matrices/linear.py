@@ -94,6 +94,7 @@ def solve(A: Operand, b: Operand, dt: object = None) -> Operand:
         raise AdstackTypeError(
             "the right side of solve must have as many rows as the matrix",
             note=f"got {describe(matrix)} and {describe(right)}",
+            do="give one number for each row",
         )
     if len(rows) <= LARGEST:
         return matmul(inverse(matrix), right)
