@@ -95,6 +95,8 @@ class HostArray(Refusals, ABC):
             self._reach()
         position = hostvalues.position(self, key)
         if self.element_shape:
+            if RECORDERS:
+                linked.looked_inside(self)
             return Elements.over(ElementView(self, position), self.element_shape, self.dtype)
         return self.number_at(position)
 

@@ -22,7 +22,19 @@ from .kinds import Operand
 from .numpy_rules import CONSTANTS, RULES, gives_real
 from .slopes import slopes
 
-__all__ = ["Chain", "Linked", "Links", "copied", "is_linking", "links_in", "looked_at", "read", "tracked", "wrote"]
+__all__ = [
+    "Chain",
+    "Linked",
+    "Links",
+    "copied",
+    "is_linking",
+    "links_in",
+    "looked_at",
+    "looked_inside",
+    "read",
+    "tracked",
+    "wrote",
+]
 Value: TypeAlias = Any
 """A number, linked or not, or what consists of them: a vector, a matrix, a nested list."""
 
@@ -290,9 +302,17 @@ def is_linking(*arrays: Value) -> bool:
 def read(array: object, position: tuple[int, ...], value: object) -> Operand:
     """What the host has read at a position of an array's buffer; linked to that element while a recorder listens."""
     recorder: Any = in_charge()
+    looked_inside(array)
     if not isinstance(value, float) or not is_linking():
         return value
     return recorder.host_read(array, position, value)
+
+
+def looked_inside(array: object) -> None:
+    """Tell the recorder in charge, if it wants to know, that the host reads an element of an array."""
+    recorder: Any = in_charge()
+    if hasattr(recorder, "host_looked_inside"):
+        recorder.host_looked_inside(array)
 
 
 def looked_at(array: object) -> None:

@@ -99,6 +99,44 @@ def a_container_of_the_host_whose_method_changes_it_is_refused(qd, name):
     return Run(k, args=([],), raises=Raises("CompilationError", "from outside of the kernel would be called once"))
 
 
+ON_MEMORY = {
+    "reads a number": lambda x, v: x[0],
+    "reads a vector": lambda x, v: v[0],
+    "reads a component": lambda x, v: v[0][1],
+    "reads all": lambda x, v: x.to_numpy().sum(),
+    "writes a number": lambda x, v: x.__setitem__(0, 1.0),
+    "writes all": lambda x, v: x.fill(1.0),
+    "is numpy's": lambda x, v: np.sum(x),
+}
+
+
+@case(rules=["control.once"], params={"name": list(ON_MEMORY)})
+def a_plain_function_that_uses_memory_is_refused(qd, name):
+    x, v = qd.field(qd.f32, 2), qd.Vector.field(2, qd.f32, 2)
+    use = ON_MEMORY[name]
+
+    @qd.kernel
+    def k():
+        use(x, v)
+
+    return Run(k, raises=Raises("CompilationError", "once, while compiling, not whenever the kernel runs"))
+
+
+@case(rules=["control.once"])
+def a_plain_function_reads_memory_where_static_says_so(qd):
+    x = qd.field(qd.i32, 2)
+    x[1] = 3
+
+    def count():
+        return x[1]
+
+    @qd.kernel
+    def k() -> qd.i32:
+        return qd.static(count()) + 6
+
+    return Run(k, returns=9)
+
+
 @case(rules=["control.once"])
 def lists_that_a_kernel_makes_and_changes(qd):
     @qd.func

@@ -16,6 +16,7 @@ from ...values.compile_time import block_local, loop_config, static, stop_grad
 from ...values.elements import Elements
 from ...values.func import BoundFunc, Func
 from ...values.functions import cast
+from ...values.host_access import without_memory
 from ...values.kinds import KernelObject, PythonFunction
 from ...values.protocol import emitting, own
 from ..emission.context import Context
@@ -173,7 +174,10 @@ def _plain_call(
     template = own(function, "__self__")
     if isinstance(template, str) and function.__name__ == "format" and any(map(is_runtime, [*args, *kwargs.values()])):
         return formatted(context, template, args, kwargs)
-    return guarded(context, lambda: called(function, lambda: function(*args, **kwargs), args, kwargs))
+    run = partial(function, *args, **kwargs)
+    if not context.static_depth:  # inside of static the program says that once is meant
+        run = partial(without_memory, str(own(function, "__name__", "it")), run)
+    return guarded(context, lambda: called(function, run, args, kwargs))
 
 
 def _refuse(context: Context, node: ast.Call, function: object) -> None:
