@@ -153,16 +153,13 @@ class SNode(Node):
         level is dynamic, and AdstackMemoryError if no memory holds so many elements.
         """
         if not isinstance(axes, Axes):
-            do = f"write {kind}(qd.i, 4) or {kind}(qd.ij, (4, 8))"
-            raise AdstackRuntimeTypeError(f"{kind}() takes axes such as qd.i or qd.ij, got {axes!r}", do=do)
+            raise AdstackRuntimeTypeError(f"{kind}() takes axes, got {axes!r}", do=f"write {kind}(qd.ij, (4, 8))")
         if self._level is not None and self._level.lists is not None:
             raise AdstackArgumentError("a dynamic level has no levels below", do="place the fields in it")
         sizes = extents(f"a {kind} level", dimensions, least=1)
         sizes = sizes * len(axes) if len(sizes) == 1 else sizes
         if len(sizes) != len(axes):
-            raise AdstackArgumentError(
-                f"{kind}() has {len(axes)} axes, got {len(sizes)} extents", do="give one for each axis, or one for all"
-            )
+            raise AdstackArgumentError(f"{kind}() has {len(axes)} axes, got {len(sizes)} extents", do="give one each")
         extent = dict(self.extents)
         for axis, size in zip(axes, sizes, strict=True):
             extent[axis] = extent.get(axis, 1) * size
