@@ -218,3 +218,44 @@ def a_reverse_mode_that_makes_its_launch_again_leaves_what_later_launches_stored
     # w is 4 and then 8 in the second call, where x is w times 1, or w^2: of slope 4 or 2 * 4 * 4, and 8 or 2 * 8 * 8
     values, slope, slopes = ([4.0, 8.0], 12.0, [4.0, 8.0]) if reads else ([16.0, 64.0], 160.0, [0.0, 0.0])
     return Run(run, expect=[(x, [*values, 1.0, 1.0]), (w, 16.0), (w.grad, slope), (x.grad, [0.0, 0.0, *slopes])])
+
+
+@case(rules=["grad.followed", "grad.overwritten"], dtypes=TYPES)
+def an_index_that_calls_change_and_change_back(qd, dtype):
+    """It holds again what it held before them; the call before, which is recorded, is reversed with that."""
+    x, s, loss, slope = real(qd, dtype, 4), real(qd, dtype, 4), real(qd, dtype, ()), real(qd, dtype, 2)
+    n = qd.field(qd.i32, shape=2)
+
+    @qd.kernel
+    def pick(c: dtype):
+        for _ in range(1):
+            s[n[0]] = c * x[n[0]]
+
+    @qd.kernel
+    def halve():
+        for _ in range(1):
+            s[3] = x[3] / 2
+
+    @qd.kernel
+    def turn(by: qd.i32, at: qd.i32):
+        for i in n:
+            n[i] = (n[i] + by) % 4
+        for _ in range(1):
+            loss[None] += x[n[at]] * s[n[at]]
+
+    def run():
+        x.fill(1.0)
+        for k in range(2):
+            s.fill(0.0)
+            with qd.ad.Tape(loss):
+                if k:
+                    pick(8.0)
+                else:
+                    halve()
+                turn(1, 1)
+                turn(1, 0)
+                turn(2, 1)
+            slope[k] = x.grad[0]
+
+    # s[0] is 8 x[0] in the second tape, and the loss is x[0] s[0]
+    return Run(run, expect=[(slope, [0.0, 16.0]), (s, [8.0, 0.0, 0.0, 0.0])])

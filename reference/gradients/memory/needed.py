@@ -67,9 +67,13 @@ class Needed:
                 contents[_inside(common, box)] = old[_inside(common, kept)]
         return contents
 
-    def changed(self) -> tuple[npt.NDArray[np.int64], Array] | None:
-        """(flat positions, old values) of needed elements that changed since the last mark; this is a mark."""
-        changed = [self._differing(box, old) for box, old in self.kept]
+    def changed(self, *, written: bool = False) -> tuple[npt.NDArray[np.int64], Array] | None:
+        """(flat positions, old values) of needed elements that changed since the last mark; this is a mark.
+
+        With `written`, also of those that hold again what they held then, where adstack alone writes the memory.
+        """
+        every = written and not self.compared
+        changed = [self._differing(box, old, every=every) for box, old in self.kept]
         changed = [(positions, values) for positions, values in changed if len(positions)]
         if not self.compared:
             self.kept, self.whole = [], False
@@ -82,11 +86,11 @@ class Needed:
         positions, first = np.unique(positions, return_index=True)
         return positions, np.concatenate([values for _, values in changed])[first]
 
-    def _differing(self, box: Box, old: Array) -> tuple[npt.NDArray[np.int64], Array]:
-        """(flat positions, old values) where the bits in a box differ from what they were."""
+    def _differing(self, box: Box, old: Array, *, every: bool) -> tuple[npt.NDArray[np.int64], Array]:
+        """(flat positions, old values) where the bits in a box differ from what they were, or of all of it."""
         at: tuple[EllipsisType | slice, ...] = (..., *slices(box))
-        view = self.buffer.view()
-        differs = differing(old, self.buffer.part(box) if view is None else view[at])
+        view = None if every else self.buffer.view()
+        differs = np.arange(old.size) if every else differing(old, self.buffer.part(box) if view is None else view[at])
         values = old.reshape(-1)[differs]
         if not box:
             return differs, values

@@ -319,10 +319,10 @@ class Log:
 
     # ---- marks
 
-    def mark(self) -> list[Change]:
-        """The changes since the last mark, which this becomes."""
+    def mark(self, *, written: bool = False) -> list[Change]:
+        """The changes since the last mark, which this becomes; with `written` see `Needed.changed`."""
         if not self.needed:
             return []
         alive = [needed for needed in self.needed.values() if needed.buffer.alive]
-        changes = [(needed, needed.changed()) for needed in alive]
+        changes = [(needed, needed.changed(written=written)) for needed in alive]
         return [Change(needed.label, needed.buffer, *change) for needed, change in changes if change is not None]

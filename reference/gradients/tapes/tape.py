@@ -245,7 +245,7 @@ class Tape(Scoped):
         if run.first == run.end or not run.program.alive:
             return not torn
         run.note()
-        run.changes = self._log.mark()
+        run.changes = self._log.mark(written=run.end > run.first + 1)  # reversing it may leave what stood between calls
         if not last:
             self._log.watch(span.needed.values())
         self._gradients.update(span.gradients.items())
