@@ -255,3 +255,38 @@ def a_component_that_the_host_shares_changed(qd, dtype, times):
             k.grad()
 
     return Run(program, given={v: [[3.0, 3.0]] * 4}, expect=[(x.grad, [3.0] * 4)])
+
+
+@case(
+    rules=["grad.changed"],
+    dtypes=["f64"],
+    params={"who": ["host", "kernel", "nobody"]},
+    options={"default_fp": "dtype"},
+)
+def what_a_launch_with_arguments_stored_and_somebody_overwrote(qd, dtype, who):
+    """The launch reads what it has just stored; so does its reverse pass, in memory as the launch left it."""
+    x, s, y = real(qd, dtype, 2), real(qd, dtype, 2), real(qd, dtype, 2)
+
+    @qd.kernel
+    def k(c: dtype):
+        for i in x:
+            s[i] = c * x[i]
+            y[i] = s[i] * s[i]
+
+    @qd.kernel
+    def more():
+        for i in s:
+            s[i] = 3.0
+
+    def run():
+        k(2.0)
+        if who == "host":
+            s[0] = 3.0
+        elif who == "kernel":
+            more()
+        y.grad.fill(1.0)
+        k.grad(2.0)
+
+    if who == "nobody":
+        return Run(run, given={x: [0.5, 1.0]}, expect=[(x.grad, [4.0, 8.0])])
+    return Run(run, given={x: [0.5, 1.0]}, raises=Raises("DataAccessError", "as the launch found it"))

@@ -312,22 +312,25 @@ class Records:
         self._need(call)
         return Record(argument_key(self._specialisation, call, self._gone.append))
 
-    def _need(self, call: Call) -> None:
-        """The elements that a launch may read are needed from now on."""
+    def _need(self, call: Call, *, stored: bool = False) -> None:
+        """The elements that a launch may read are needed from now on; with `stored`, those that it has stored."""
         shapes = {name: buffer.shape for name, buffer in call.arrays.items()} if call.arrays else {}
         reach = self._specialisation.plan.compiled.reach(call.scalars, shapes)
-        if self._included.get(id(reach)) is reach:
+        key, accesses = (-id(reach), reach.written) if stored else (id(reach), reach.read)
+        if self._included.get(key) is reach:
             return
         for name, memory in self._places(call).items():
             boxes = self._needs.setdefault(id(memory), [])
-            for box in reach.read.get(name, ()):
+            for box in accesses.get(name, ()):
                 include(boxes, box)
         if not self.arrays and len(self._included) < MOST_REACHES:
-            self._included[id(reach)] = reach
+            self._included[key] = reach
 
     def _keep(self, record: Record, call: Call, earlier: Record | None = None) -> None:
         """Keep the record of a launch that is over, as the last one with these arguments, in place of an earlier."""
         record.number = self._last = self._specialisation.plan.backend.launches
+        if self.rereads:
+            self._need(call, stored=True)
         if self._way is not None and not record.kept and record.error is None:
             record.error = unkept(self._specialisation)
         lent = call.lent if call.loans else ()
