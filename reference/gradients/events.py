@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from ..errors import AdstackRuntimeError
@@ -13,7 +14,7 @@ from ..launch.specialisation import Specialisation
 from ..runtime.compiled import MOST_REACHES
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.memory.scalar_bits import scalar_bits
-from .memory.undo import Change, Overwritten, Rewound, Touched, identity
+from .memory.undo import Change, Overwritten, Rewound, Touched, identity, noting
 from .modes.companions import accompanied, companion_memory
 from .modes.differentiated import Differentiated
 from .modes.footprints import Footprint, FootprintKey, Region, footprint_of
@@ -80,6 +81,10 @@ class Event:
     def computes(self, memory: object) -> bool:
         """Whether a recorded launch has code that writes this memory."""
         return False
+
+    def needs(self) -> Iterable[Touched]:
+        """The elements that the reverse passes of recorded launches read, before and after these."""
+        return ()
 
     def unwind(self, rewound: Rewound) -> None:
         """Propagate adjoints through it, and wind memory back to what it was before, which `rewound` does."""
@@ -171,6 +176,10 @@ class Launch(Event):
         footprint = self._footprint
         return self.touched(footprint.before), self.touched(footprint.after)
 
+    def needs(self) -> Iterable[Touched]:
+        """See `Event.needs`."""
+        return () if self.mode is None else chain.from_iterable(self.needed())
+
     def touched(self, regions: Iterable[Region]) -> list[Touched]:
         """The memory of these regions, as far as the launch has any."""
         memory = ((label, self.buffer_of(name), boxes) for name, label, boxes in regions)
@@ -252,17 +261,30 @@ class Launch(Event):
 
 @dataclass
 class CustomCall(Event):
-    """A call of a function under `grad_replaced`."""
+    """A call of a function under `grad_replaced`.
+
+    Attributes:
+        keeps: elements that its gradient must leave as they are, or they are put back: launches recorded before need
+            them.
+    """
 
     primal: Any
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    keeps: Sequence[Touched] = ()
 
     @property
     def title(self) -> str:
         """See `Event.title`."""
         return str(self.function.__name__)
+
+    def unwind(self, rewound: Rewound) -> None:
+        """See `Event.unwind`."""
+        with noting(self.keeps) as changes:
+            self.reverse()
+        for change in (*changes, *reversed(self.changes)):
+            rewound.undo(change)
 
     def reverse(self) -> None:
         """See `Event.reverse`; AdstackRuntimeError if the function has no gradient."""

@@ -259,3 +259,61 @@ def an_index_that_calls_change_and_change_back(qd, dtype):
 
     # s[0] is 8 x[0] in the second tape, and the loss is x[0] s[0]
     return Run(run, expect=[(slope, [0.0, 16.0]), (s, [8.0, 0.0, 0.0, 0.0])])
+
+
+@case(
+    rules=["grad.overwritten", "grad.followed"],
+    dtypes=TYPES,
+    params={"writer": ["fill", "kernel", "element"], "rows": ["one", "history"]},
+)
+def a_gradient_function_writes_what_an_earlier_launch_needs(qd, dtype, writer, rows):
+    """The launch recorded before is reversed with what it found; what the function wrote stays."""
+    x, y, loss, slopes = real(qd, dtype, 3), real(qd, dtype, 3), real(qd, dtype, ()), real(qd, dtype, (3, 3))
+
+    @qd.kernel
+    def squares():
+        for i in x:
+            loss[None] += x[i] * x[i]
+
+    @qd.kernel
+    def cubes():
+        for i in x:
+            y[i] = x[i] * x[i]
+        for i in x:
+            loss[None] += x[i] * y[i]
+
+    @qd.kernel
+    def spoil():
+        for i in x:
+            x[i] = 0.0
+
+    @qd.ad.grad_replaced
+    def nothing():
+        pass
+
+    @qd.ad.grad_for(nothing)
+    def writes():
+        if writer == "fill":
+            x.fill(0.0)
+            y.fill(0.0)
+        elif writer == "kernel":
+            spoil()
+        else:
+            x[1] = 0.0
+            y[1] = 5.0
+
+    def run():
+        for k in range(3):
+            x.fill(3.0)
+            with qd.ad.Tape(loss):
+                if rows == "history":
+                    cubes()
+                squares()
+                nothing()
+                squares()
+            for i in range(3):
+                slopes[k, i] = x.grad[i]
+
+    slope = 12.0 if rows == "one" else 39.0
+    left = [3.0, 0.0, 3.0] if writer == "element" else [0.0, 0.0, 0.0]
+    return Run(run, expect=[(slopes, [[slope] * 3] * 3), (x, left)])

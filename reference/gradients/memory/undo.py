@@ -32,6 +32,7 @@ __all__ = [
     "differing",
     "identity",
     "lent",
+    "noting",
     "standing",
     "undone",
     "whole",
@@ -175,6 +176,22 @@ def undone(changes: Sequence[Change]) -> Iterator[None]:
         rewound.restore()
         for change, older in zip(changes, values, strict=True):
             change.values = older
+
+
+@contextmanager
+def noting(touched: Sequence[Touched]) -> Iterator[list[Change]]:
+    """A list that has, once the context is left, which of some elements have changed inside."""
+    kept, changes = list[Needed](), list[Change]()
+    for one in touched:
+        if one.buffer.alive:
+            kept.append(Needed(one.label, one.buffer))
+            kept[-1].need(one.boxes)
+            kept[-1].save(None)
+    yield changes
+    for needed in kept:
+        change = needed.changed()
+        if change is not None:
+            changes.append(Change(needed.label, needed.buffer, *change))
 
 
 @dataclass

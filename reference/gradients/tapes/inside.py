@@ -6,13 +6,25 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...runtime.memory.buffers import Buffer
-from ..events import memory_of
+from ..events import CustomCall, Event, memory_of
 from ..memory.undo import Log, Overwritten, Touched, whole
 from ..no_grad import Constants, Mask, Pair, beside, beside_array
 from .cleared import clearable, clearable_arrays
+from .kept_regions import include_all
 from .links import Links
 
-__all__ = ["Inside", "TapeConstants"]
+__all__ = ["Inside", "TapeConstants", "protect"]
+
+
+def protect(events: Iterable[Event]) -> None:
+    """Have gradients of functions, which write what they like, leave what launches recorded before them need."""
+    events, needed = [*events], dict[int, Touched]()
+    last = max((k for k, event in enumerate(events) if isinstance(event, CustomCall)), default=0)
+    for event in events[: last + 1]:
+        if isinstance(event, CustomCall):
+            event.keeps = [*needed.values()]
+        else:
+            include_all(needed, event.needs())
 
 
 class Inside:

@@ -71,6 +71,10 @@ class Run(Event):
         """The elements that the calls may write."""
         return list(self.program.span(self.first, self.end).written.values())
 
+    def needs(self) -> Iterable[Touched]:
+        """See `Event.needs`."""
+        return self.program.span(self.first, self.end).needed.values()
+
     def computes(self, memory: object) -> bool:
         """See `Event.computes`."""
         if memory in self.program.span(self.first, self.end).written:

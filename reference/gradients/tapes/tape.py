@@ -28,7 +28,7 @@ from .cleared import Cleared, clearable, clearable_arrays
 from .ended import Ended
 from .follow import Follow
 from .gradients import Gradients
-from .inside import Inside, TapeConstants
+from .inside import Inside, TapeConstants, protect
 from .links import LinkedCopy, LinkedWrites, Linking, Links, unrepeated
 from .losses import Loss
 from .outside import Outside
@@ -89,8 +89,7 @@ class Tape(Scoped):
         self._log = Log()
         self._cleared = Cleared(self.clear_gradients)
         self._gradients = Gradients(clears=self.clear_gradients)
-        self._outside = Outside()
-        self._links = Links()
+        self._outside, self._links = Outside(), Links()
         self._kept: list[tuple[Any, ...]] = []
         self._torn, self._ended = "", Ended()
 
@@ -165,6 +164,7 @@ class Tape(Scoped):
 
     def _differentiate(self) -> None:
         check_reached(self.loss, self._events, self._gradients.all, lambda: self.calls)
+        protect(self._events)
         self.loss.seed()
         self._around.seed(self.loss)
         self._links.start()
