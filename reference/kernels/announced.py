@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from weakref import ReferenceType, ref
 
 from ..data.ndarrays import Ndarray
@@ -36,6 +36,18 @@ _NONE: Final = -1
 """No epoch has this number."""
 
 
+class _LookedAt(NamedTuple):
+    """Calls that need not be looked at anew.
+
+    Attributes:
+        calls: by their numbers, and the identities of their arrays.
+        arrays: those of these calls, by identity.
+    """
+
+    calls: dict[tuple[object, ...], Call]
+    arrays: dict[int, ReferenceType[Ndarray]]
+
+
 class AnnouncedCalls:
     """Calls of one specialisation with arguments of one kind: numbers, ndarrays, and compile-time objects.
 
@@ -61,8 +73,7 @@ class AnnouncedCalls:
         self._arguments = arguments  # which keep what they are the addresses of
         self._has_arrays = any(isinstance(one, ArrayArgument) for one in arguments)
         self._has_floats = any(isinstance(one, NumberArgument) and one.dtype.is_float for one in arguments)
-        self._calls: dict[tuple[object, ...], Call] = {}  # by their numbers, and the identities of their arrays
-        self._arrays: dict[int, ReferenceType[Ndarray]] = {}  # those of these calls, by identity
+        self._looked_at = _LookedAt({}, {})
         self._reverses: dict[int, Reverse] = {}  # by the identities of the modes, which they keep
         self._is_reversed = not self._has_arrays
         self._epoch, self._process = _NONE, os.getpid()
@@ -114,7 +125,8 @@ class AnnouncedCalls:
             return None
         params = specialisation.plan.compiled.program.params
         numbers = (scalar_bits(params, scalars),) if self._has_floats else scalars  # equal floats may be other ones
-        return self._calls.get((*numbers, *arrays)) or self._passing(args, scalars, (*numbers, *arrays))
+        key = (*numbers, *arrays)
+        return self._looked_at.calls.get(key) or self._passing(args, scalars, key)
 
     def _renew(self) -> bool:
         """Serve calls in the epoch of now, if all memory is still there, and ours alone."""
@@ -172,19 +184,19 @@ class AnnouncedCalls:
             if looked_at is None or looked_at.loans or any(array.shared for array in looked_at.arrays.values()):
                 return None
             call = looked_at
-        if len(self._calls) == MOST_REACHES:
-            self._forget_arrays()
-            self._calls.clear()
+        if len(self._looked_at.calls) == MOST_REACHES:
+            self._looked_at = _LookedAt({}, {})
+        noted = self._looked_at  # another one stands there when an array goes meanwhile, in whatever thread
         for value in args:
-            if isinstance(value, Ndarray) and id(value) not in self._arrays:
-                self._arrays[id(value)] = ref(value, self._forget_arrays)
-        self._calls[key] = call
+            if isinstance(value, Ndarray) and id(value) not in noted.arrays:
+                noted.arrays[id(value)] = ref(value, self._forget_arrays)
+        noted.calls[key] = call
         return call
 
     def _forget_arrays(self, _: object = None) -> None:
         """Forget the calls that pass arrays, whose memory they keep: one of them is gone, or may be another one."""
         if self._has_arrays:
-            self._arrays, self._calls = {}, {}
+            self._looked_at = _LookedAt({}, {})
 
 
 class Reverse:
