@@ -302,9 +302,8 @@ def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tupl
 
 
 def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
-    for other in others:
-        if contains(other, box):
-            return [box]
+    if box in others or (len(others) == 1 and contains(others[0], box)):
+        return [box]
     return [common for other in others if (common := intersection(box, other)) is not None]
 
 
