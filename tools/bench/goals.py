@@ -125,7 +125,6 @@ _TAPES_OF_CUDA: Final = (
     "By little, and not in each process: the same commands, its 202 kernels as nodes of graphs, take 0.21 ms in one "
     "process and 0.39 ms in another on the same machine."
 )
-_NO_RECORD: Final = "No machine with records has had torch."
 _OTHER_WORK: Final = (
     "The gradient is of 64 sines, one after the other, which take the device 10 us; the call stores one number, in 0.5 "
     "us, and is left to a later submission. One Python function runs for either."
@@ -147,7 +146,7 @@ def _launches() -> Iterator[Goal]:
         calls = _thousand(arch, "gradient"), _thousand(arch, "nop")
         yield Goal("launches", f".grad() over a call, {arch}", 1.5, calls, _over, gap=gap)
     tensors = _thousand("cpu", "torch"), _thousand("cpu", "args")
-    yield Goal("launches", "a torch tensor beyond an ndarray, cpu", 1e-6, tensors, _each_more, "s", _NO_RECORD)
+    yield Goal("launches", "a torch tensor beyond an ndarray, cpu", 1e-6, tensors, _each_more, "s")
 
 
 def _programs() -> Iterator[Goal]:
