@@ -302,7 +302,7 @@ def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tupl
 
 
 def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
-    if box in others or (len(others) == 1 and contains(others[0], box)):
+    if box in others:
         return [box]
     return [common for other in others if (common := intersection(box, other)) is not None]
 
