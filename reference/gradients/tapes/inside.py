@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...runtime.memory.buffers import Buffer
@@ -16,14 +16,14 @@ from .links import Links
 __all__ = ["Inside", "TapeConstants", "protect"]
 
 
-def protect(events: Iterable[Event]) -> None:
+def protect(events: Sequence[Event]) -> None:
     """Have gradients of functions, which write what they like, leave what launches recorded before them need."""
-    events, needed = [*events], dict[int, Touched]()
-    last = max((k for k, event in enumerate(events) if isinstance(event, CustomCall)), default=0)
-    for event in events[: last + 1]:
+    calls, needed = sum(isinstance(event, CustomCall) for event in events), dict[int, Touched]()
+    for event in events if calls else ():
         if isinstance(event, CustomCall):
-            event.keeps = [*needed.values()]
-        else:
+            event.keeps = [Touched(one.label, one.buffer, [*one.boxes]) for one in needed.values()]
+            calls -= 1
+        elif calls:
             include_all(needed, event.needs())
 
 
