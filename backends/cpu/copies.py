@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from adstack.analysis.manager import Analyses
-from adstack.backends.codegen_llvm.memory.atomics import identity
+from adstack.backends.codegen_llvm.memory.one_lane import identity
 from adstack.backends.codegen_llvm.tasks import Emitted
 from adstack.backends.codegen_llvm.text.scalar_ops import emit
 from adstack.backends.codegen_llvm.text.writer import Writer, scalar_type

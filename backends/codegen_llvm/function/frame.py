@@ -36,6 +36,7 @@ class TaskFrame(Frame[str, str]):
         read_only: names of the places that no iteration writes to, where the target gains from knowing them.
         in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
         note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
+        shared_slots: per type and name, memory that several ops use, one after the other.
         starts: values that count up by one from lane to lane -> that of the first lane, as i64.
     """
 
@@ -56,6 +57,7 @@ class TaskFrame(Frame[str, str]):
     note_bytes: int = 0
     starts: dict[Value, str] = field(default_factory=dict)
     space: int = 0
+    shared_slots: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def takes(self, size: int) -> bool:
         """Whether local arrays of so many bytes more fit into the frame: a thread's stack is small."""
@@ -68,6 +70,12 @@ class TaskFrame(Frame[str, str]):
         name = f"%slot{len(self.slots)}"
         self.slots += allocation(name, ty, align, self.space)
         return name
+
+    def scratch(self, ty: str, name: str = "") -> str:
+        """Memory in the frame that all who ask for it by one name share, each for what is over at once; a pointer."""
+        if (ty, name) not in self.shared_slots:
+            self.shared_slots[ty, name] = self.slot(ty)
+        return self.shared_slots[ty, name]
 
     def zeroed_slot(self) -> str:
         """A number (i64) that is 0 when the function is entered."""

@@ -1,32 +1,69 @@
-"""A loop over the running lanes, for what has no vector form."""
+"""What has no vector form: loops over the lanes, and vectors in memory, whose elements such loops load and store.
+
+To take a lane whose number is not a constant out of a vector register, LLVM writes the whole register to memory each
+time; and to take all lanes out, one by one, costs more than what is done with them, as one port of a processor does it.
+A vector that is stored once is read at several elements a cycle.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Final
 
 from .region import RegionEmitter
 
-__all__ = ["each_lane"]
+__all__ = ["Spilled", "each_lane", "lane_by_lane"]
 
-Body = Callable[[str, list[str]], list[str]]
+_AT_A_TURN: Final = 8
+"""Lanes that a turn of a loop over all lanes serves."""
 
 
-def each_lane(e: RegionEmitter, body: Body, types: Sequence[str] = ()) -> list[str]:
-    """Run `body(lane, carried) -> carried` for every running lane, in order; the carried values start as poison.
+class Spilled:
+    """A vector in memory, with one element a lane.
 
     Args:
-        e: where to.
-        body: emits the code for the lane whose number (i64) it is given; it may open blocks.
-        types: LLVM types of the carried values.
+        slot: the memory.
+        element: the LLVM type of an element, of whole bytes.
+        size: bytes of an element.
     """
+
+    def __init__(self, slot: str, element: str, size: int) -> None:
+        self._slot = slot
+        self._element = element
+        self._size = size
+
+    def put(self, e: RegionEmitter, vector: str) -> Spilled:
+        """Store all elements; gives this vector."""
+        e.w.do(f"store <{e.lanes} x {self._element}> {vector}, ptr {self._slot}, align 64")
+        return self
+
+    def whole(self, e: RegionEmitter) -> str:
+        """Load all elements."""
+        return e.w.let(f"load <{e.lanes} x {self._element}>, ptr {self._slot}, align 64")
+
+    def of(self, e: RegionEmitter, lane: str) -> str:
+        """Load the element of a lane, whose number is an i64."""
+        return e.w.let(f"load {self._element}, ptr {self._at(e, lane)}, align {self._size}")
+
+    def set(self, e: RegionEmitter, lane: str, name: str) -> None:
+        """Store the element of a lane."""
+        e.w.do(f"store {self._element} {name}, ptr {self._at(e, lane)}, align {self._size}")
+
+    def _at(self, e: RegionEmitter, lane: str) -> str:
+        return e.w.let(f"getelementptr {self._element}, ptr {self._slot}, i64 {lane}")
+
+
+def each_lane(e: RegionEmitter, body: Callable[[str], object]) -> None:
+    """Emit `body` for every running lane, in order; `body` has the lane's number (i64), and may open blocks."""
     if e.lanes == 1:
-        return body("0", ["poison"] * len(types))
+        body("0")
+        return
     head, test, inside, following, after = (e.label(h) for h in ("lanes", "lane", "one", "next", "after"))
     before = e.block
     e.jump(head)
     e.enter(head)
-    lane, *carried = (e.w.let(f"phi {ty}") for ty in ("i64", *types))
-    line = len(e.w.lines) - 1 - len(types)
+    lane = e.w.let("phi i64")
+    line = len(e.w.lines) - 1
     e.split(e.w.let(f"icmp ult i64 {lane}, {e.lanes}"), test, after)
     e.enter(test)
     if e.mask is None:
@@ -34,16 +71,26 @@ def each_lane(e: RegionEmitter, body: Body, types: Sequence[str] = ()) -> list[s
     else:
         e.split(e.w.let(f"extractelement {e.mask_type} {e.mask}, i64 {lane}"), inside, following)
     e.enter(inside)
-    changed = body(lane, carried)
-    last = e.block
+    body(lane)
     e.jump(following)
     e.enter(following)
-    skipped = ["" if e.mask is None else f", [ {old}, %{test} ]" for old in carried]
-    rows = zip(types, changed, skipped, strict=True)
-    merged = [e.w.let(f"phi {ty} [ {new}, %{last} ]{skip}") for ty, new, skip in rows]
     step = e.w.let(f"add i64 {lane}, 1")
-    for k, (start, end) in enumerate([("0", step), *(("poison", m) for m in merged)]):
-        e.w.lines[line + k] += f" [ {start}, %{before} ], [ {end}, %{following} ]"
+    e.w.lines[line] += f" [ 0, %{before} ], [ {step}, %{following} ]"
     e.jump(head)
     e.enter(after)
-    return carried
+
+
+def lane_by_lane(e: RegionEmitter, body: Callable[[str], object]) -> None:
+    """Emit `body` for all lanes, running or not, in order, for a few at each turn of a loop; it opens no blocks."""
+    turn = min(_AT_A_TURN, e.lanes)
+    head, after, before = e.label("turn"), e.label("turned"), e.block
+    e.jump(head)
+    e.enter(head)
+    first = e.w.let("phi i64")
+    line = len(e.w.lines) - 1
+    for k in range(turn):
+        body(e.w.let(f"add i64 {first}, {k}"))
+    step = e.w.let(f"add i64 {first}, {turn}")
+    e.w.lines[line] += f" [ 0, %{before} ], [ {step}, %{e.block} ]"
+    e.split(e.w.let(f"icmp ult i64 {step}, {e.lanes}"), head, after)
+    e.enter(after)

@@ -11,7 +11,7 @@ from adstack.ir.scalar_ops import MAX, MIN
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import ArrayType, DType, i32, i64, u1
 
-from ..function.address import Address
+from ..function.address import Address, Offsets
 from ..function.region import RegionEmitter, handles
 from ..safety.accesses import run_of
 from ..safety.checks import check_bounds, check_local_bounds
@@ -43,10 +43,11 @@ def address_of(e: RegionEmitter, place: Place, indices: Sequence[Value], *, inbo
         return _or_aside(e, "run", first, run.stride, run.position)
     word = _word(place, indices)
     offsets = _offset(e, place, indices, e.lanes, word)
-    vector = type_text(word, e.lanes)
-    return _or_aside(
-        e, "many", e.w.let(f"getelementptr inbounds {memory_type(place.dtype)}, ptr {base}, {vector} {offsets}")
-    )
+    vector, element = type_text(word, e.lanes), memory_type(place.dtype)
+    address = _or_aside(e, "many", e.w.let(f"getelementptr inbounds {element}, ptr {base}, {vector} {offsets}"))
+    if e.aside is None:
+        address.offsets = Offsets(base, element, offsets, word)
+    return address
 
 
 def _word(place: Place, indices: Sequence[Value]) -> DType:

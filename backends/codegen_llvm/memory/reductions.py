@@ -16,7 +16,8 @@ from ..function.region import RegionEmitter
 from ..safety.guards import when_inside
 from ..text.writer import scalar_type, type_text
 from .access import address_of
-from .atomics import combine, identity, reduced, update
+from .atomics import reduced
+from .one_lane import combine, identity, update
 
 __all__ = ["Reductions"]
 

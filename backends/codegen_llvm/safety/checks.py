@@ -170,11 +170,10 @@ def _print(e: RegionEmitter, op: Op) -> None:
     number = e.frame.site(site)
     buffer = e.frame.slot(f"[{max(len(op.operands), 1)} x i64]")
 
-    def one(lane: str, _: list[str]) -> list[str]:
+    def one(lane: str) -> None:
         for k, v in enumerate(op.operands):
             at = e.w.let(f"getelementptr i64, ptr {buffer}, i64 {k}")
             e.w.do(f"store i64 {_raw(e, v, lane)}, ptr {at}, align 8")
         e.target.print(e, number, buffer, len(op.operands))
-        return []
 
     each_lane(e, one)
