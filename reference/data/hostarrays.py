@@ -6,7 +6,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +23,27 @@ from ..values.calling import takes
 from ..values.elements import Elements
 from . import activation, dlpack, hostvalues
 from .device_arrays import described
+from .element_views import ElementView
 from .levels import Cells
 from .refusals import Refusals
 
 __all__ = ["HostArray"]
 
 
+_Read: TypeAlias = tuple[int, Any, tuple[int, ...] | None]
+_Store: TypeAlias = tuple[int, tuple[int, ...], Any, Any, Any, float, float]
+_NO_READ: Final[_Read] = (0, None, None)
+_NO_STORE: Final[_Store] = (0, (), None, None, None, 0.0, 0.0)
+
+
 class HostArray(Refusals, ABC):
     """An array of scalars, vectors or matrices of one dtype.
 
     Access to single elements is the hot path. While the host can address the memory, `_array` is that memory, `bounds`
-    the (least index, extent) of each axis, and for a scalar array with one axis that starts at 0 `_fast` is its extent,
-    `_item` reads without further checks, and a `_plain` number between `_low` and `_high` may be stored as it is.
+    the (least index, extent) of each axis. For a scalar array whose axes start at 0 `_read` has what reads without
+    further checks and the shape, and `_store` the shape, the memory as an array and as a buffer, and kind, least and
+    greatest of the numbers that may be stored as they are; first stands the extent, where there is one axis. Each is a
+    single tuple, as another thread may end direct access meanwhile.
     """
 
     WHAT: str = "array"
@@ -43,11 +52,8 @@ class HostArray(Refusals, ABC):
     role: str = "primal"
     _array: Array | None = None
     bounds: tuple[tuple[int, int], ...] | None = None
-    _fast: int = 0
-    _item: Any = None
-    _plain: Any = float
-    _low: float = 0
-    _high: float = 0
+    _read: _Read = _NO_READ
+    _store: _Store = _NO_STORE
     _cells: tuple[Cells, ...] = ()
     """What `cells` gives, once there is memory."""
 
@@ -89,8 +95,11 @@ class HostArray(Refusals, ABC):
     # ---- elements
 
     def __getitem__(self, key: object) -> Any:
-        if key.__class__ is int and 0 <= key < self._fast and not RECORDERS and (item := self._item) is not None:
-            return item(key)
+        extent, item, shape = self._read
+        if shape is not None and not RECORDERS:
+            at = key if key.__class__ is int and 0 <= key < extent else hostvalues.inside(key, shape)
+            if at is not None:
+                return item(at)
         if self._array is None:
             self._reach()
         position = hostvalues.position(self, key)
@@ -101,20 +110,15 @@ class HostArray(Refusals, ABC):
         return self.number_at(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if (
-            key.__class__ is int
-            and 0 <= key < self._fast
-            and value.__class__ is self._plain
-            and self._low <= value <= self._high
-            and (array := self._array) is not None
-            and not RECORDERS
-        ):
-            buffer = self.buffer
-            if buffer.watch is not None:
-                buffer.watch.before(buffer, "the host", (((key, key),),))
-            array[key] = value
-            buffer.touch()
-            return
+        extent, shape, array, buffer, plain, low, high = self._store
+        if value.__class__ is plain and low <= value <= high and not RECORDERS:
+            at = key if key.__class__ is int and 0 <= key < extent else hostvalues.inside(key, shape)
+            if at is not None:
+                if buffer.watch is not None:
+                    buffer.watch.before(buffer, "the host", (box_at(at if isinstance(at, tuple) else (at,), shape),))
+                array[at] = value
+                buffer.touch()
+                return
         if self._array is None:
             self._reach()
         position = hostvalues.position(self, key)
@@ -168,9 +172,10 @@ class HostArray(Refusals, ABC):
         if array is None:
             return buffer
         self.bounds = tuple(zip(self.offset, self.shape, strict=True))
-        if not self.element_shape and array.ndim == 1 and not self.offset[0] and not self._cells:
-            self._fast, self._item = len(array), array.item
-            self._plain, self._low, self._high = hostvalues.storable(self.dtype)
+        if not (self.element_shape or any(self.offset) or self._cells):
+            extent = len(array) if array.ndim == 1 else 0
+            self._read = (extent, array.item, array.shape)
+            self._store = (extent, array.shape, array, buffer, *hostvalues.storable(self.dtype))
         return buffer
 
     def connect(self) -> None:
@@ -180,7 +185,7 @@ class HostArray(Refusals, ABC):
 
     def disconnect(self) -> None:
         """Give direct access up: every access asks for the memory."""
-        self._fast, self._item, self._array, self.bounds = 0, None, None, None
+        self._read, self._store, self._array, self.bounds = _NO_READ, _NO_STORE, None, None
 
     # ---- all elements
 
@@ -361,33 +366,6 @@ def _torch() -> Any:
         return importlib.import_module("torch")
     except ImportError as error:
         raise AdstackRuntimeError(f"torch can't be imported: {error}", do="install torch, or use to_numpy()") from error
-
-
-class ElementView:
-    """Where the elements of a live vector or matrix lie: in one element of an array."""
-
-    __slots__ = ("owner", "position")
-
-    def __init__(self, owner: HostArray, position: tuple[int, ...]) -> None:
-        self.owner = owner
-        self.position = position
-
-    def __len__(self) -> int:
-        return int(np.prod(self.owner.element_shape))
-
-    def __getitem__(self, flat: int) -> Any:
-        return self.owner.number_at(self._at(flat))
-
-    def __setitem__(self, flat: int, value: object) -> None:
-        self.owner.store_at(self._at(flat), hostvalues.scalar(self.owner, value), value)
-
-    def _at(self, flat: int) -> tuple[int, ...]:
-        """Where the `flat`-th number of the element lies."""
-        if not 0 <= flat < len(self):
-            raise hostvalues.outside(self.owner, (*self.position, flat))
-        if len(self.owner.element_shape) == 1:
-            return (*self.position, flat)
-        return (*self.position, *divmod(flat, self.owner.element_shape[1]))
 
 
 def _linked(array: HostArray, shape: tuple[int, ...]) -> list[Any]:

@@ -97,6 +97,18 @@ def position(array: Domain, key: object) -> tuple[int, ...]:
     return tuple(position)
 
 
+def inside(key: object, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The position in memory of plain integers, or of `[None]`, where axes start at 0; None where that takes care."""
+    if key.__class__ is not tuple:
+        return () if key is None and not shape else None
+    if len(key) != len(shape):
+        return None
+    for k, extent in zip(key, shape, strict=True):
+        if k.__class__ is not int or not 0 <= k < extent:
+            return None
+    return key
+
+
 def in_words(what: str, element_shape: tuple[int, ...], dtype: DType) -> str:
     """What an array is, for messages."""
     of = "numbers" if not element_shape else "vectors" if len(element_shape) == 1 else "matrices"

@@ -88,6 +88,8 @@ class Access(Elements):
     __slots__ = ()
 
     def __getitem__(self, index: object) -> Operand:
+        if index.__class__ is int and len(self.shape) == 1 and 0 <= index < self.shape[0]:  # by far the most frequent
+            return self.storage[index]
         indices = _normal(index)
         _check_count(self, indices)
         if any(is_expr(i) for i in indices):
