@@ -10,11 +10,13 @@ from ..ir.types import DType
 from .elements import Elements, describe, is_array
 from .functions import cast
 from .kinds import Operand
-from .scalars import check_number, dtype_of, plain, settled
+from .scalars import PLAIN, check_number, dtype_of, plain, settled
 
 
 def as_list(value: object) -> list[Operand] | None:
     """The items of a list, tuple, numpy array, vector or matrix; None of anything else."""
+    if value.__class__ in PLAIN:
+        return None
     if isinstance(value, Elements):
         return value.to_list()
     if isinstance(value, (list, tuple, range)):
@@ -47,6 +49,8 @@ def nested(value: object) -> tuple[list[Operand], tuple[int, ...]]:
 
 
 def _scalar(value: object) -> Operand:
+    if value.__class__ in PLAIN:
+        return value
     if as_list(value) is not None:
         raise AdstackTypeError(
             "a vector or matrix has at most two axes of scalars", note=f"got {describe(value)} as an element"

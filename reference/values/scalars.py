@@ -41,9 +41,13 @@ def plain(value: object) -> Operand:
     return value.item() if isinstance(value, (np.generic, np.ndarray)) and value.shape == () else value
 
 
+PLAIN: Final = frozenset((float, int))
+"""The classes of most numbers of the host: what is of them needs no closer look."""
+
+
 def check_number(what: str, value: object) -> None:
     """An error unless `value` is a number or a runtime value."""
-    if not (isinstance(value, (numbers.Real, np.generic)) or is_expr(value)):
+    if value.__class__ not in PLAIN and not (isinstance(value, (numbers.Real, np.generic)) or is_expr(value)):
         raise AdstackTypeError(
             f"{what} takes numbers, vectors and matrices", note=f"got {describe(value)}", do="pass a number"
         )
@@ -150,9 +154,12 @@ _EXPR_OPERATORS: Final[dict[OpDef, Callable[..., Operand]]] = {
 
 
 def _operator(row: OpDef) -> Callable[..., Operand]:
-    of_linked, of_exprs = tracked(row, _NUMBER_OPERATORS[row]), _EXPR_OPERATORS[row]
+    of_numbers, of_exprs = _NUMBER_OPERATORS[row], _EXPR_OPERATORS[row]
+    of_linked = tracked(row, of_numbers)
 
     def apply(*args: object) -> Operand:
+        if PLAIN.issuperset([a.__class__ for a in args]):
+            return of_numbers(*args)
         for a in args:
             check_number(row.name, a)
         return of_exprs(*args) if any(is_expr(a) for a in args) else of_linked(*args)
