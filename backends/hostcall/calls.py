@@ -16,7 +16,9 @@ from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.adstacks.stats import SIZINGS
 from adstack.runtime.protocol.shortcuts import (
     DEVICE_NAMES,
+    ENTRIES_NAME,
     RECORD_NAME,
+    SHAPE_NAME,
     TENSOR_METHOD,
     Shortcut,
 )
@@ -47,6 +49,9 @@ _CUPY: Final = "cupy"
 _TYPES: Final = {
     "address_name": id(RECORD_NAME),
     "tensor_method": id(TENSOR_METHOD),
+    "entries_name": id(ENTRIES_NAME),
+    "shape_name": id(SHAPE_NAME),
+    "list_type": id(list),
     "int_type": id(int),
     "float_type": id(float),
     "int32_type": id(np.int32),

@@ -17,6 +17,7 @@ _RECORD: Final = (
     "int_type", "float_type", "int32_type", "int64_type", "float32_type", "float64_type", "none", "conditions",
     "condition_count", "distinct", "distinct_count", "given", "depths", "sized_slot", "memo", "memo_count",
     "sizings", "reductions", "tensor_method", "true", "false", "zero", "modules", "cupy",
+    "list_type", "entries_name", "shape_name",
     *(f"ask_{name}" for name in DEVICE_NAMES),
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
@@ -56,6 +57,8 @@ _ARGUMENT: Final = (
     "device",
     "stream",
     "number",
+    "entries",
+    "shape",
 )
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument.
@@ -69,6 +72,8 @@ earliest, latest: between which values the word `CHANGED` of its buffer's record
 tensor: the address of a tensor's type.
 device, stream, number: the addresses of the device of a tensor, and of the function and its argument that tell of a
     stream: see `shortcuts.DeviceArgument`.
+entries, shape: of a vector or matrix, the address of the words of its `high` numbers, and of its shape, a tuple; of a
+    vector the latter is 0.
 """
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
@@ -77,7 +82,7 @@ ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"
 CONDITION: Final = {name: at for at, name in enumerate(("address", "other", "value"))}
 """The words of a condition: the word at `address` is less than the word at `other`; if `other` is 0, it is `value`."""
 
-_KINDS: Final = ("int", "f64", "f32", "bool", "same", "array", "host", "tensor", "device")
+_KINDS: Final = ("int", "f64", "f32", "bool", "same", "array", "host", "tensor", "device", "matrix")
 KINDS: Final = {name: at for at, name in enumerate(_KINDS)}
 _RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")
 RESULTS: Final = {name: at for at, name in enumerate(_RESULTS)}

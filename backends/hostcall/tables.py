@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,9 @@ from adstack.runtime.protocol.shortcuts import (
     Before,
     DeviceArgument,
     HostArgument,
+    MatrixArgument,
     NumberArgument,
+    SameArgument,
     Shortcut,
     Still,
     TensorArgument,
@@ -101,31 +104,60 @@ def result_words(entry: Entry, shortcut: Shortcut) -> tuple[int, int] | None:
 def argument_tables(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | None:
     """The arguments' words, and the tables that they point to."""
     keep: list[Words] = []
-    rows, scalars = [], iter(entry.context.params)
+    rows: list[dict[str, int]] = []
+    scalars = iter(entry.context.params)
     for argument in shortcut.arguments:
-        words = dict.fromkeys(ARGUMENT, 0)
         if isinstance(argument, NumberArgument):
-            number = _number(argument)
-            if number is None:
-                return None
-            words["kind"], words["low"], words["high"] = number
-            words["slot"] = entry.slots + 8 * next(scalars)
-        elif isinstance(argument, (ArrayArgument, HostArgument, DeviceArgument)):
-            words["kind"], words["low"], words["high"] = _array(argument)
-            words["tensor"] = id(argument.kind)
-            words |= _memory(entry, shortcut, argument.place, keep)
-            if isinstance(argument, DeviceArgument):
-                objects = {"device": argument.device, "stream": argument.stream, "number": argument.number}
-                words |= {name: id(one) for name, one in objects.items()}
-            beside = argument.beside if isinstance(argument, ArrayArgument) else ""
-            if beside in entry.program.places:
-                gradient = words_of([[(words | _memory(entry, shortcut, beside, keep))[name] for name in ARGUMENT]])
-                words["beside"] = address_of(gradient)
-                keep.append(gradient)
+            words = _number(entry, argument, scalars)
+        elif isinstance(argument, MatrixArgument):
+            words = _matrix(entry, argument, scalars, keep)
+        elif isinstance(argument, SameArgument):
+            words = {"kind": KINDS["same"], "low": argument.address}
         else:
-            words["kind"], words["low"] = KINDS["same"], argument.address
-        rows.append([words[name] for name in ARGUMENT])
-    return words_of(rows), keep
+            words = _array(entry, shortcut, argument, keep)
+        if words is None:
+            return None
+        rows.append(words)
+    return _arguments(rows), keep
+
+
+def _arguments(rows: Sequence[Mapping[str, int]]) -> Words:
+    return words_of([[words.get(name, 0) for name in ARGUMENT] for words in rows])
+
+
+def _matrix(entry: Entry, argument: MatrixArgument, scalars: Iterator[int], keep: list[Words]) -> dict[str, int] | None:
+    """The words of a vector or matrix, whose numbers have a table of their own."""
+    numbers = [_number(entry, argument.number, scalars) for _ in range(math.prod(argument.shape))]
+    complete = [words for words in numbers if words is not None]
+    if len(complete) < len(numbers):
+        return None
+    table = _arguments(complete)
+    keep.append(table)
+    return {
+        "kind": KINDS["matrix"],
+        "low": id(argument.kind),
+        "high": len(numbers),
+        "entries": address_of(table),
+        "shape": id(argument.shape) if len(argument.shape) > 1 else 0,
+    }
+
+
+def _array(
+    entry: Entry, shortcut: Shortcut, argument: ArrayArgument | HostArgument | DeviceArgument, keep: list[Words]
+) -> dict[str, int]:
+    """The words of an array."""
+    kind, low, high = _kind_of_array(argument)
+    words = {"kind": kind, "low": low, "high": high, "tensor": id(argument.kind)}
+    words |= _memory(entry, shortcut, argument.place, keep)
+    if isinstance(argument, DeviceArgument):
+        objects = {"device": argument.device, "stream": argument.stream, "number": argument.number}
+        words |= {name: id(one) for name, one in objects.items()}
+    beside = argument.beside if isinstance(argument, ArrayArgument) else ""
+    if beside in entry.program.places:
+        gradient = _arguments([words | _memory(entry, shortcut, beside, keep)])
+        words["beside"] = address_of(gradient)
+        keep.append(gradient)
+    return words
 
 
 def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> dict[str, int]:
@@ -153,18 +185,20 @@ def _latest(place: str, shortcut: Shortcut) -> int:
     return UNCHANGED if place in shortcut.needed else 2**63 - 1
 
 
-def _number(argument: NumberArgument) -> tuple[int, int, int] | None:
-    """(kind, low, high) of a number; None if machine code does not convert it."""
-    dtype = argument.dtype
+def _number(entry: Entry, argument: NumberArgument, scalars: Iterator[int]) -> dict[str, int] | None:
+    """The words of a number, for the next of the scalar parameters; None if machine code does not convert it."""
+    dtype, slot = argument.dtype, entry.slots + 8 * next(scalars)
     if dtype.is_bool:
-        return KINDS["bool"], id(False), id(True)
-    if dtype.is_float:
-        kind = KINDS.get(dtype.name)
-        return None if kind is None else (kind, _double(argument.least), _double(argument.most))
-    return KINDS["int"], int(argument.least), min(int(argument.most), 2**63 - 1)
+        return {"kind": KINDS["bool"], "low": id(False), "high": id(True), "slot": slot}
+    if not dtype.is_float:
+        most = min(int(argument.most), 2**63 - 1)
+        return {"kind": KINDS["int"], "low": int(argument.least), "high": most, "slot": slot}
+    if dtype.name not in KINDS:
+        return None
+    return {"kind": KINDS[dtype.name], "low": _double(argument.least), "high": _double(argument.most), "slot": slot}
 
 
-def _array(argument: ArrayArgument | HostArgument | DeviceArgument) -> tuple[int, int, int]:
+def _kind_of_array(argument: ArrayArgument | HostArgument | DeviceArgument) -> tuple[int, int, int]:
     """(kind, low, high) of an array."""
     if isinstance(argument, DeviceArgument):
         return KINDS["device"], id(argument.dtype), argument.rank

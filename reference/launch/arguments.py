@@ -18,7 +18,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.protocol.backend import Scalar
-from ..runtime.protocol.shortcuts import Argument, NumberArgument
+from ..runtime.protocol.shortcuts import Argument, MatrixArgument, NumberArgument
 from ..values.elements import Elements, as_elements
 from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec
 
@@ -208,7 +208,8 @@ class MatrixParameter:
 
     def described(self, value: object) -> Argument | None:
         """See `Parameter.described`."""
-        return None
+        number = NumberArgument(self.dtype, *storable(self.dtype))
+        return MatrixArgument(number, Elements.kinds[len(self.shape)], self.shape)
 
 
 class StructParameter:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import decimal
 import fractions
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import matrices_kit
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
@@ -143,7 +144,7 @@ def mixed_kernels() -> dict[str, Any]:
     def either(t: qd.template(), a: qd.f32) -> qd.f32:
         return a + t
 
-    return {"put": put, "total": total, "copy": copy, "pairs": pairs, "either": either}
+    return {"put": put, "total": total, "copy": copy, "pairs": pairs, "either": either, **matrices_kit.kernels()}
 
 
 class World:
@@ -175,6 +176,7 @@ class World:
                 self.kernels["total"](self.arrays[dtype, 2, False], True)
                 self.kernels["total"](np.ones((2, 3), dtype.numpy), False)
                 self.kernels["copy"](np.ones(3, dtype.numpy), self.arrays[qd.f64, 1, False])
+            matrices_kit.warm_up(self.kernels, self.arrays[qd.f32, 1, False])
             for t in (1, 2.5, True):
                 self.kernels["either"](t, 0.5)
 
@@ -246,26 +248,9 @@ def numbers(draw: st.DrawFn) -> Make:
 
 
 _DTYPES = [
-    "f4",
-    "f8",
-    "f2",
-    "i1",
-    "u1",
-    "i2",
-    "u2",
-    "i4",
-    "u4",
-    "i8",
-    "u8",
-    "?",
-    ">f4",
-    ">i8",
-    "c8",
-    "O",
-    "S3",
-    "M8[s]",
+    "f4", "f8", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", ">f4", ">i8", "c8", "O", "S3", "M8[s]",
     "f4,i4",
-]
+]  # fmt: skip
 
 
 def _laid_out(array: Array, how: str) -> Array:
@@ -325,12 +310,15 @@ PARAMETERS: dict[str, tuple[tuple[str, Any], ...]] = {
     "copy": (("x", arrays), ("y", arrays)),
     "pairs": (("x", arrays), ("v", anything)),
     "either": (("t", anything), ("a", numbers)),
+    "three": (("x", arrays), ("v", lambda: matrices_kit.vectors(numbers(), 3)), ("a", numbers)),
+    "square": (("m", lambda: matrices_kit.matrices(numbers())), ("flags", lambda: matrices_kit.vectors(numbers(), 2))),
     "keep": (("a", numbers), ("x", arrays)),
 }
 """The parameters of each kernel, and what may be right for them."""
 
 
-_WANTED = {**{f"same {t}": (t, 1) for t in SCALARS}, "put": (qd.f32, 1), "keep": (qd.f32, 1), "total": (qd.f32, 2)}
+_WANTED = {f"same {t}": (t, 1) for t in SCALARS}
+_WANTED |= {"put": (qd.f32, 1), "keep": (qd.f32, 1), "three": (qd.f32, 1), "total": (qd.f32, 2)}
 """The arrays that parameters called `x` take."""
 
 
@@ -350,9 +338,9 @@ def fitting(draw: st.DrawFn, kernel: str, name: str) -> Make:
 
 
 @st.composite
-def calls(draw: st.DrawFn) -> tuple[str, list[Make], dict[str, Make]]:
-    """A call: of which kernel, with which arguments by position and by name."""
-    kernel = draw(st.sampled_from(list(PARAMETERS)))
+def calls(draw: st.DrawFn, kernels: Sequence[str] = ()) -> tuple[str, list[Make], dict[str, Make]]:
+    """A call: of which kernel, one of some or any, with which arguments by position and by name."""
+    kernel = draw(st.sampled_from(kernels or list(PARAMETERS)))
     values = []
     for name, strategy in PARAMETERS[kernel]:
         if strategy is arrays and draw(st.integers(0, 31)):

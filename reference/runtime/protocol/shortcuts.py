@@ -16,13 +16,16 @@ from .words import Recorded
 
 __all__ = [
     "DEVICE_NAMES",
+    "ENTRIES_NAME",
     "RECORD_NAME",
+    "SHAPE_NAME",
     "TENSOR_METHOD",
     "Argument",
     "ArrayArgument",
     "Before",
     "DeviceArgument",
     "HostArgument",
+    "MatrixArgument",
     "NumberArgument",
     "SameArgument",
     "SameAttribute",
@@ -38,6 +41,10 @@ RECORD_NAME: Final = "record_address"
 TENSOR_METHOD: Final = "numpy"
 """The method of a tensor that gives its memory as an array; that of one that needs a gradient fails."""
 
+ENTRIES_NAME: Final = "storage"
+SHAPE_NAME: Final = "shape"
+"""The attributes of a vector or matrix that give its numbers, row by row, and its shape."""
+
 DEVICE_NAMES: Final = ("requires_grad", "dtype", "device", "is_contiguous", "shape", "data_ptr")
 """What a tensor in the memory of a device is asked: attributes and, in front of and behind the shape, methods."""
 
@@ -52,6 +59,17 @@ class NumberArgument:
     kind: type
     least: float
     most: float
+
+
+@dataclass(frozen=True)
+class MatrixArgument:
+    """A vector or matrix by value, for as many scalar parameters as it has numbers, each as `number` says: an object
+    exactly of `kind` of this shape whose `ENTRIES_NAME` is a list; a list of numbers is a vector, too.
+    """
+
+    number: NumberArgument
+    kind: type
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -129,7 +147,7 @@ class SameAttribute:
     keep: tuple[object, ...] = ()
 
 
-Argument = NumberArgument | ArrayArgument | HostArgument | DeviceArgument | SameArgument
+Argument = NumberArgument | MatrixArgument | ArrayArgument | HostArgument | DeviceArgument | SameArgument
 
 
 @dataclass(frozen=True)
