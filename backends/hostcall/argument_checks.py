@@ -1,4 +1,4 @@
-"""Checks of one argument of a call, as LLVM assembly: numbers, vectors and matrices, ndarrays, numpy arrays, tensors.
+"""Checks of one argument of a call, as LLVM assembly: numbers, ndarrays, numpy arrays, tensors.
 
 They are exact: what they let pass is what Python would have passed on as it is. All else is the business of Python.
 """
@@ -13,6 +13,7 @@ from .assembly import rows
 from .device_checks import TAKE_DEVICE
 from .interpreter import BUFFER, BUFFER_RANK, BUFFER_WORDS, TYPE
 from .record import ARGUMENT, KINDS, RECORD, word, words
+from .structured_checks import TAKE_STRUCTURED
 
 __all__ = ["TAKE_ARGUMENT"]
 
@@ -193,67 +194,6 @@ no:
 }}
 """
 
-_ENTRY: Final = """
-  %number = call ptr @PyList_GetItem(ptr %list, i64 %each.k)
-  %taken = call i1 @take(ptr %record, ptr %row, ptr %number, ptr %overflow)
-  br i1 %taken, label %each.next, label %no"""
-
-_MATRIX: Final = f"""
-; take the numbers in a list: false if there are not so many, or if one is not as expected
-define internal i1 @entries(ptr %record, ptr %argument, ptr %list, ptr %overflow) {{
-entry:
-{word("%count", "i64", "%argument", ARGUMENT["high"])}
-{word("%table", "ptr", "%argument", ARGUMENT["entries"])}
-{words(list_type="ptr")}
-{word("%type", "ptr", "%list", TYPE)}
-  %exact = icmp eq ptr %type, %list_type
-  br i1 %exact, label %count.them, label %no
-count.them:
-  %length = call i64 @PyList_Size(ptr %list)
-  %as.many = icmp eq i64 %length, %count
-  br i1 %as.many, label %each, label %no
-{rows("%table", len(ARGUMENT), "%count", _ENTRY, then="yes", before="count.them")}
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-
-; take a vector or matrix, or a list for a vector: false if it is not of the kind and shape expected
-define internal i1 @matrix(ptr %record, ptr %argument, ptr %value, ptr %type, ptr %overflow) {{
-entry:
-{word("%wanted", "ptr", "%argument", ARGUMENT["low"])}
-{word("%shape", "ptr", "%argument", ARGUMENT["shape"])}
-{words(entries_name="ptr", shape_name="ptr")}
-  %is.vector = icmp eq ptr %shape, null
-  %exact = icmp eq ptr %type, %wanted
-  br i1 %exact, label %look, label %plain
-plain:
-  br i1 %is.vector, label %list, label %no
-list:
-  %all = call i1 @entries(ptr %record, ptr %argument, ptr %value, ptr %overflow)
-  ret i1 %all
-look:
-  br i1 %is.vector, label %inside, label %compare
-compare:
-  %alike = call i1 @attribute_equals(ptr %value, ptr %shape_name, ptr %shape)
-  br i1 %alike, label %inside, label %no
-inside:
-  %list.inside = call ptr @PyObject_GetAttr(ptr %value, ptr %entries_name)
-  %missing = icmp eq ptr %list.inside, null
-  br i1 %missing, label %clear, label %these
-clear:
-  call void @PyErr_Clear()
-  ret i1 false
-these:
-  %taken = call i1 @entries(ptr %record, ptr %argument, ptr %list.inside, ptr %overflow)
-  call void @Py_DecRef(ptr %list.inside) ; the value holds it
-  ret i1 %taken
-no:
-  ret i1 false
-}}
-"""
-
 _TAKE: Final = f"""
 ; check one argument and store it where the kernel finds it
 define internal i1 @take(ptr %record, ptr %argument, ptr %value, ptr %overflow) {{
@@ -285,6 +225,7 @@ entry:
     i64 {KINDS["tensor"]}, label %tensor
     i64 {KINDS["device"]}, label %device
     i64 {KINDS["matrix"]}, label %matrix
+    i64 {KINDS["struct"]}, label %struct
   ]
 int:
   br i1 %is.integer, label %int.value, label %no
@@ -366,10 +307,13 @@ device:
 matrix:
   %all = call i1 @matrix(ptr %record, ptr %argument, ptr %value, ptr %type, ptr %overflow)
   ret i1 %all
+struct:
+  %every = call i1 @struct(ptr %record, ptr %argument, ptr %value, ptr %type, ptr %overflow)
+  ret i1 %every
 no:
   ret i1 false
 }}
 """
 
-TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TENSOR, TAKE_DEVICE, _MATRIX, _TAKE))
+TAKE_ARGUMENT: Final = "\n".join((_EXTENTS, _MEMORY, _ARRAY, _HOST, _TENSOR, TAKE_DEVICE, TAKE_STRUCTURED, _TAKE))
 """`i1 @take(record, argument, value, overflow)`: check one argument and store it where the kernel finds it."""

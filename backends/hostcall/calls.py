@@ -159,14 +159,19 @@ def _record(entry: Entry, shortcut: Shortcut) -> Record | None:
     if not entry.context.pointers.keys() >= {name for pair in shortcut.distinct for name in pair}:
         return None  # where they are is not passed on, so that nobody could compare
     _fixed(entry, shortcut)
-    arguments, keep = tables
-    rows = {"arguments": arguments, "memo": memo_table(entry, shortcut), **_condition_tables(entry, shortcut)}
+    rows = {
+        "arguments": tables.arguments,
+        "held": tables.held,
+        "memo": memo_table(entry, shortcut),
+        **_condition_tables(entry, shortcut),
+    }
     record = (ctypes.c_int64 * len(RECORD))()
     words = {
         **_program_words(entry),
         **_TYPES,
         **{name: address_of(table) for name, table in rows.items()},
         **_counts(shortcut, rows["memo"]),
+        "held_count": len(tables.held) if any(tables.held) else 0,
         "guard": ctypes.addressof(GUARD),
         "epoch": GUARD[EPOCH],
         "lock": LAUNCH_LOCK.address,
@@ -179,7 +184,7 @@ def _record(entry: Entry, shortcut: Shortcut) -> Record | None:
         record[RECORD[name]] = value
     if entry.depths and shortcut.sizes is not None:
         remember(entry.depths, rows["memo"])
-    return Record(record, (rows, keep))
+    return Record(record, (rows, tables))
 
 
 def _condition_tables(entry: Entry, shortcut: Shortcut) -> dict[str, Words]:

@@ -17,7 +17,7 @@ _RECORD: Final = (
     "int_type", "float_type", "int32_type", "int64_type", "float32_type", "float64_type", "none", "conditions",
     "condition_count", "distinct", "distinct_count", "given", "depths", "sized_slot", "memo", "memo_count",
     "sizings", "reductions", "tensor_method", "true", "false", "zero", "modules", "cupy",
-    "list_type", "entries_name", "shape_name",
+    "list_type", "entries_name", "shape_name", "held", "held_count",
     *(f"ask_{name}" for name in DEVICE_NAMES),
 )  # fmt: skip
 RECORD: Final = {name: at for at, name in enumerate(_RECORD)}
@@ -33,6 +33,7 @@ given: the address of the arguments of the call that is being served.
 memo, depths, sized_slot: where launches compute depths of adstacks. `memo` is the address of a table of the words that
     the depths depend on, with their values at the time (`MEMO`). `depths` points to a word that equals `memo` while the
     depths in memory are those of this memo. At `sized_slot` the launch is told whether they are valid.
+held: the address of a table of the addresses of the words `held` of members.
 sizings: the address of three counters: launches whose depths were valid, launches that computed them, and the parallel
     loops which these ran for it, `reductions` each.
 ask_...: the addresses of strings, what tensors on devices are asked (`shortcuts.DEVICE_NAMES`); true to cupy: those of
@@ -59,6 +60,9 @@ _ARGUMENT: Final = (
     "number",
     "entries",
     "shape",
+    "name",
+    "holds",
+    "held",
 )
 ARGUMENT: Final = {name: at for at, name in enumerate(_ARGUMENT)}
 """The words of an argument.
@@ -73,7 +77,9 @@ tensor: the address of a tensor's type.
 device, stream, number: the addresses of the device of a tensor, and of the function and its argument that tell of a
     stream: see `shortcuts.DeviceArgument`.
 entries, shape: of a vector or matrix, the address of the words of its `high` numbers, and of its shape, a tuple; of a
-    vector the latter is 0.
+    vector the latter is 0. Of a struct, the address of the words of its `high` members.
+name, holds, held: of a member, the address of its attribute's name; 1 if it has memory, which must not go while the
+    kernel runs; and the address of the attribute's object meanwhile, else 0.
 """
 
 ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
@@ -82,7 +88,7 @@ ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"
 CONDITION: Final = {name: at for at, name in enumerate(("address", "other", "value"))}
 """The words of a condition: the word at `address` is less than the word at `other`; if `other` is 0, it is `value`."""
 
-_KINDS: Final = ("int", "f64", "f32", "bool", "same", "array", "host", "tensor", "device", "matrix")
+_KINDS: Final = ("int", "f64", "f32", "bool", "same", "array", "host", "tensor", "device", "matrix", "struct")
 KINDS: Final = {name: at for at, name in enumerate(_KINDS)}
 _RESULTS: Final = ("none", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "u1")
 RESULTS: Final = {name: at for at, name in enumerate(_RESULTS)}

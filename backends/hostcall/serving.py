@@ -73,6 +73,7 @@ compare:
 {compare}
 unlock:
   store atomic i64 0, ptr %lock release, align 8
+  call void @let_go(ptr %record)
   br label %other
 other:
   %served = call ptr @slow(ptr %self, ptr %args, i64 %given, ptr %names)
@@ -95,6 +96,7 @@ def _launch(ahead: str, done: str) -> str:
   br i1 %stopped, label %stop, label %check
 stop:
   store atomic i64 0, ptr %lock release, align 8
+  call void @let_go(ptr %record)
   ret ptr null
 check:
   br i1 %failed, label %fail, label %answer
@@ -102,11 +104,13 @@ fail:
   %raises = call ptr @PyTuple_GetItem(ptr %self, i64 2)
   %nothing = call ptr @PyObject_CallNoArgs(ptr %raises)
   store atomic i64 0, ptr %lock release, align 8
+  call void @let_go(ptr %record)
   ret ptr %nothing
 answer:
 {done}
   %value = call ptr @result(ptr %record)
   store atomic i64 0, ptr %lock release, align 8
+  call void @let_go(ptr %record)
   ret ptr %value
 }}
 """

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from adstack.runtime.protocol.shortcuts import (
+    Argument,
     ArrayArgument,
     Before,
     DeviceArgument,
@@ -20,7 +21,9 @@ from adstack.runtime.protocol.shortcuts import (
     SameArgument,
     Shortcut,
     Still,
+    StructArgument,
     TensorArgument,
+    leaves,
 )
 from adstack.runtime.protocol.words import EXTENTS, MARK, UNCHANGED, UNWATCHED, VERSION
 
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
     Words = ctypes.Array[ctypes.c_int64]
     """A table: rows of words, one after another."""
 
+_ARRAYS: Final = (ArrayArgument, HostArgument, DeviceArgument)
+
 __all__ = [
+    "Tables",
     "address_of",
     "argument_tables",
     "condition_words",
@@ -83,7 +89,7 @@ def condition_words(one: Still | Before) -> list[int]:
 
 def is_complete(entry: Entry, shortcut: Shortcut) -> bool:
     """Whether every place has its memory."""
-    arrays = [a for a in shortcut.arguments if isinstance(a, (ArrayArgument, HostArgument, DeviceArgument))]
+    arrays = [a for a in leaves(shortcut.arguments) if isinstance(a, _ARRAYS)]
     bound = {a.place for a in arrays} | set(shortcut.buffers)
     bound |= {a.beside for a in arrays if isinstance(a, ArrayArgument)}
     places = entry.program.places.values()
@@ -101,63 +107,93 @@ def result_words(entry: Entry, shortcut: Shortcut) -> tuple[int, int] | None:
     return None if kind is None else (kind, entry.results[names[0]])
 
 
-def argument_tables(entry: Entry, shortcut: Shortcut) -> tuple[Words, list[Words]] | None:
-    """The arguments' words, and the tables that they point to."""
-    keep: list[Words] = []
-    rows: list[dict[str, int]] = []
-    scalars = iter(entry.context.params)
-    for argument in shortcut.arguments:
+class Tables(NamedTuple):
+    """What stands for the arguments of a call.
+
+    Attributes:
+        arguments: their words.
+        held: the addresses of the words that hold members of structs while a call is served.
+        keep: the tables that these point to.
+    """
+
+    arguments: Words
+    held: Words
+    keep: list[Words]
+
+
+class _Tables:
+    """Makes tables: each scalar, of an argument or in one, has the next of the slots of scalar parameters."""
+
+    def __init__(self, entry: Entry, shortcut: Shortcut) -> None:
+        self.entry, self.shortcut = entry, shortcut
+        self.scalars = iter(entry.context.params)
+        self.keep: list[Words] = []
+        self.held: list[int] = []
+
+    def words(self, argument: Argument) -> dict[str, int] | None:
+        """The words of an argument; None if machine code does not convert it."""
         if isinstance(argument, NumberArgument):
-            words = _number(entry, argument, scalars)
-        elif isinstance(argument, MatrixArgument):
-            words = _matrix(entry, argument, scalars, keep)
-        elif isinstance(argument, SameArgument):
-            words = {"kind": KINDS["same"], "low": argument.address}
-        else:
-            words = _array(entry, shortcut, argument, keep)
-        if words is None:
+            return _number(argument, self.entry.slots + 8 * next(self.scalars))
+        if isinstance(argument, MatrixArgument):
+            return self._matrix(argument)
+        if isinstance(argument, StructArgument):
+            return self._struct(argument)
+        if isinstance(argument, SameArgument):
+            return {"kind": KINDS["same"], "low": argument.address}
+        return self._array(argument)
+
+    def rows(self, arguments: Iterable[Argument]) -> list[dict[str, int]] | None:
+        """The words of several; None if machine code does not convert one of them."""
+        rows = [self.words(one) for one in arguments]
+        complete = [words for words in rows if words is not None]
+        return complete if len(complete) == len(rows) else None
+
+    def _table(self, rows: Sequence[Mapping[str, int]]) -> int:
+        """The address of a table of arguments, which is kept."""
+        table = _arguments(rows)
+        self.keep.append(table)
+        return address_of(table)
+
+    def _matrix(self, argument: MatrixArgument) -> dict[str, int] | None:
+        rows = self.rows([argument.number] * math.prod(argument.shape))
+        if rows is None:
             return None
-        rows.append(words)
-    return _arguments(rows), keep
+        words = {"kind": KINDS["matrix"], "low": id(argument.kind), "high": len(rows), "entries": self._table(rows)}
+        return words | {"shape": id(argument.shape) if len(argument.shape) > 1 else 0}
+
+    def _struct(self, argument: StructArgument) -> dict[str, int] | None:
+        rows = self.rows(member for _, member in argument.members)
+        if rows is None:
+            return None
+        for (name, member), words in zip(argument.members, rows, strict=True):
+            words |= {"name": id(name), "holds": int(isinstance(member, _ARRAYS))}
+        at = self._table(rows)
+        width = 8 * len(ARGUMENT)
+        self.held += [at + k * width + 8 * ARGUMENT["held"] for k, words in enumerate(rows) if words["holds"]]
+        return {"kind": KINDS["struct"], "low": id(argument.kind), "high": len(rows), "entries": at}
+
+    def _array(self, argument: ArrayArgument | HostArgument | DeviceArgument) -> dict[str, int]:
+        kind, low, high = _kind_of_array(argument)
+        words = {"kind": kind, "low": low, "high": high, "tensor": id(argument.kind)}
+        words |= _memory(self.entry, self.shortcut, argument.place, self.keep)
+        if isinstance(argument, DeviceArgument):
+            objects = {"device": argument.device, "stream": argument.stream, "number": argument.number}
+            words |= {name: id(one) for name, one in objects.items()}
+        beside = argument.beside if isinstance(argument, ArrayArgument) else ""
+        if beside in self.entry.program.places:
+            words["beside"] = self._table([words | _memory(self.entry, self.shortcut, beside, self.keep)])
+        return words
+
+
+def argument_tables(entry: Entry, shortcut: Shortcut) -> Tables | None:
+    """The tables of the arguments; None if machine code does not convert one of them."""
+    tables = _Tables(entry, shortcut)
+    rows = tables.rows(shortcut.arguments)
+    return None if rows is None else Tables(_arguments(rows), words_of([[at] for at in tables.held]), tables.keep)
 
 
 def _arguments(rows: Sequence[Mapping[str, int]]) -> Words:
     return words_of([[words.get(name, 0) for name in ARGUMENT] for words in rows])
-
-
-def _matrix(entry: Entry, argument: MatrixArgument, scalars: Iterator[int], keep: list[Words]) -> dict[str, int] | None:
-    """The words of a vector or matrix, whose numbers have a table of their own."""
-    numbers = [_number(entry, argument.number, scalars) for _ in range(math.prod(argument.shape))]
-    complete = [words for words in numbers if words is not None]
-    if len(complete) < len(numbers):
-        return None
-    table = _arguments(complete)
-    keep.append(table)
-    return {
-        "kind": KINDS["matrix"],
-        "low": id(argument.kind),
-        "high": len(numbers),
-        "entries": address_of(table),
-        "shape": id(argument.shape) if len(argument.shape) > 1 else 0,
-    }
-
-
-def _array(
-    entry: Entry, shortcut: Shortcut, argument: ArrayArgument | HostArgument | DeviceArgument, keep: list[Words]
-) -> dict[str, int]:
-    """The words of an array."""
-    kind, low, high = _kind_of_array(argument)
-    words = {"kind": kind, "low": low, "high": high, "tensor": id(argument.kind)}
-    words |= _memory(entry, shortcut, argument.place, keep)
-    if isinstance(argument, DeviceArgument):
-        objects = {"device": argument.device, "stream": argument.stream, "number": argument.number}
-        words |= {name: id(one) for name, one in objects.items()}
-    beside = argument.beside if isinstance(argument, ArrayArgument) else ""
-    if beside in entry.program.places:
-        gradient = _arguments([words | _memory(entry, shortcut, beside, keep)])
-        words["beside"] = address_of(gradient)
-        keep.append(gradient)
-    return words
 
 
 def _memory(entry: Entry, shortcut: Shortcut, place: str, keep: list[Words]) -> dict[str, int]:
@@ -185,9 +221,9 @@ def _latest(place: str, shortcut: Shortcut) -> int:
     return UNCHANGED if place in shortcut.needed else 2**63 - 1
 
 
-def _number(entry: Entry, argument: NumberArgument, scalars: Iterator[int]) -> dict[str, int] | None:
-    """The words of a number, for the next of the scalar parameters; None if machine code does not convert it."""
-    dtype, slot = argument.dtype, entry.slots + 8 * next(scalars)
+def _number(argument: NumberArgument, slot: int) -> dict[str, int] | None:
+    """The words of a number, which goes into a slot; None if machine code does not convert it."""
+    dtype = argument.dtype
     if dtype.is_bool:
         return {"kind": KINDS["bool"], "low": id(False), "high": id(True), "slot": slot}
     if not dtype.is_float:

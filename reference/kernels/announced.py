@@ -15,7 +15,14 @@ from ..launch.arguments import Call
 from ..runtime.compiled import MOST_REACHES
 from ..runtime.memory.scalar_bits import scalar_bits
 from ..runtime.plans import refuse
-from ..runtime.protocol.shortcuts import Argument, ArrayArgument, NumberArgument, SameArgument
+from ..runtime.protocol.shortcuts import (
+    Argument,
+    ArrayArgument,
+    MatrixArgument,
+    NumberArgument,
+    SameArgument,
+    StructArgument,
+)
 from ..runtime.state import current
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
 from .reverse_shortcut import Prepare, announced
@@ -269,6 +276,9 @@ class Announced:
         arguments = describe() if is_plain else None
         if arguments is None:
             self._others.add(specialisation)
+            return
+        if any(isinstance(one, (MatrixArgument, StructArgument)) for one in arguments):
+            self._others.add(specialisation)  # each call passes new ones
             return
         if not all(isinstance(one, (NumberArgument, SameArgument, ArrayArgument)) for one in arguments):
             return  # memory of others is looked at in each call

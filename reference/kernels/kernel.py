@@ -25,7 +25,7 @@ from ..launch.specialisation import Specialisation, specialise
 from ..runtime import state
 from ..runtime.memory.copying import ByName
 from ..runtime.protocol.following import Follower
-from ..runtime.protocol.shortcuts import Argument
+from ..runtime.protocol.shortcuts import Argument, kind_of
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
 from ..runtime.threads.recording import RECORDERS, in_charge
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
@@ -184,7 +184,7 @@ class Kernel(ByName):
         described = self.described(self.positional(args, kwargs))
         if described is None:
             return
-        kind = specialisation, *map(type, described)
+        kind = specialisation, *map(kind_of, described)
         if kind not in self._shortcuts:
             self._shortcuts.add(kind)
             self.__call__ = specialisation.shortcut(described, self.__call__) or self.__call__

@@ -6,8 +6,9 @@ launch to its scalars and arrays. `spec` describes the argument to the frontend,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..errors import AdstackArgumentError, AdstackRuntimeTypeError
 from ..ir.types import DType
 from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.protocol.backend import Scalar
-from ..runtime.protocol.shortcuts import Argument, MatrixArgument, NumberArgument
+from ..runtime.protocol.shortcuts import Argument, MatrixArgument, NumberArgument, StructArgument
 from ..values.elements import Elements, as_elements
 from ..values.specs import MatrixSpec, ScalarSpec, Spec, StructSpec
 
@@ -242,5 +243,25 @@ class StructParameter:
         return StructSpec(self.type, tuple(members))
 
     def described(self, value: object) -> Argument | None:
-        """See `Parameter.described`."""
-        return None
+        """See `Parameter.described`: machine code reads attributes that are no code of Python's."""
+        if self.get is not getattr or not _has_own(value, self.members):
+            return None
+        members = []
+        for member, parameter in self.members.items():
+            described = parameter.described(getattr(value, member))
+            if described is None:
+                return None
+            members.append((member, described))
+        return StructArgument(type(value), tuple(members))
+
+
+def _has_own(value: object, names: Iterable[str]) -> bool:
+    """Whether an object has these attributes in its dictionary or slots: to read them runs no code of Python's."""
+    kind, own = type(value), getattr(value, "__dict__", {})
+    if kind.__getattribute__ is not object.__getattribute__ or hasattr(kind, "__getattr__"):
+        return False
+    inherited = {name: next((vars(one)[name] for one in kind.__mro__ if name in vars(one)), None) for name in names}
+    return all(
+        isinstance(one, MemberDescriptorType) or (name in own and not hasattr(one, "__get__"))
+        for name, one in inherited.items()
+    )

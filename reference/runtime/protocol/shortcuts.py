@@ -6,7 +6,7 @@ others, with every rule and every error, to `Shortcut.otherwise`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,7 +31,10 @@ __all__ = [
     "SameAttribute",
     "Shortcut",
     "Still",
+    "StructArgument",
     "TensorArgument",
+    "kind_of",
+    "leaves",
     "of_others",
 ]
 
@@ -147,7 +150,20 @@ class SameAttribute:
     keep: tuple[object, ...] = ()
 
 
-Argument = NumberArgument | MatrixArgument | ArrayArgument | HostArgument | DeviceArgument | SameArgument
+@dataclass(frozen=True)
+class StructArgument:
+    """An object exactly of `kind` whose attributes of these names are passed one by one.
+
+    To read such an attribute runs no code of Python's: it stands in the object's own dictionary or slots.
+    """
+
+    kind: type
+    members: tuple[tuple[str, Argument], ...]
+
+
+Argument = (
+    NumberArgument | MatrixArgument | ArrayArgument | HostArgument | DeviceArgument | SameArgument | StructArgument
+)
 
 
 @dataclass(frozen=True)
@@ -208,9 +224,25 @@ class Shortcut:
         """Whether the host has something to do for each call even if memory is a device's: to hand over memory of its
         own, or to have depths of adstacks computed.
         """
-        return self.sizes is None or any(isinstance(argument, HostArgument) for argument in self.arguments)
+        return self.sizes is None or any(isinstance(one, HostArgument) for one in leaves(self.arguments))
+
+
+def leaves(arguments: Iterable[Argument]) -> Iterator[Argument]:
+    """The arguments that are no structs, and the members of those that are."""
+    for one in arguments:
+        if isinstance(one, StructArgument):
+            yield from leaves(member for _, member in one.members)
+        else:
+            yield one
+
+
+def kind_of(argument: Argument) -> tuple[object, ...]:
+    """What tells arguments apart of which machine code serves one and not the other: the class of each part."""
+    if isinstance(argument, StructArgument):
+        return argument.kind, *(kind_of(member) for _, member in argument.members)
+    return (type(argument),)
 
 
 def of_others(arguments: Iterable[Argument]) -> frozenset[str]:
     """The places of arguments whose memory others write without saying so."""
-    return frozenset(one.place for one in arguments if isinstance(one, (HostArgument, DeviceArgument)))
+    return frozenset(one.place for one in leaves(arguments) if isinstance(one, (HostArgument, DeviceArgument)))
