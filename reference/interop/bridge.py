@@ -7,8 +7,8 @@ pass needs, the contents before the launch are kept instead, and it is launched 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AdstackCallError, AdstackDataAccessError, AdstackRuntimeError, AdstackRuntimeTypeError
+from ..gradients.modes.companions import companions
 from ..gradients.modes.compiled import differentiated
 from ..gradients.seeds import SEED, is_real
+from ..ir.ops import RANDOM
 from ..kernels.kernel import BoundKernel, Kernel
 from ..launch.array_arguments import NdarrayParameter, WithGradient
 from ..launch.specialisation import Specialisation
@@ -26,6 +28,7 @@ from ..runtime.memory.buffers import Array
 from ..runtime.state import Runtime
 from ..values.matrices.matrix import Matrix
 from ..values.specs import MatrixSpec, ScalarSpec
+from .surroundings import Surroundings
 
 __all__ = ["Bridge", "Demand", "Outputs", "WithGradient"]
 
@@ -40,12 +43,14 @@ class Demand:
     Attributes:
         contents: positions of the arguments whose contents matter; others of the same shape and type do as well.
         again: whether it launches again: contents are then those before the launch, not those after it.
-        versions: of the fields that it reads, as they are at the launch.
+        read: the names of all memory that it reads, which is there after the launch.
+        surroundings: what nobody keeps of that, and what else the launch works with, if that was asked for.
     """
 
     contents: frozenset[int]
     again: bool
-    versions: Mapping[str, int]
+    read: frozenset[str]
+    surroundings: Surroundings | None = None
 
 
 class Bridge:
@@ -113,6 +118,20 @@ class Bridge:
             )
         return tuple(position for position, name in enumerate(self.names) if name in names)
 
+    def refuse_hidden(self, args: tuple[object, ...]) -> None:
+        """AdstackRuntimeTypeError if an array of the library that it may differentiate is in an argument, as in a
+        dataclass, where the library does not see it.
+        """
+        specialisation, call, _ = self._prepared(args)
+        hidden = [name for name in call.arrays.keys() & companions(specialisation, "grad") if name not in self.names]
+        name = next((name for name in sorted(hidden) if name in call.lent or not call.arrays[name].owned), None)
+        if name is not None:
+            raise AdstackRuntimeTypeError(
+                f"{name} of {self.name} requires grad, and is inside of an argument, where derivatives can't follow it",
+                loc=specialisation.kernel.loc,
+                do="pass it as an argument of its own, annotated with qd.types.ndarray()",
+            )
+
     def refuse_fields(self, args: tuple[object, ...]) -> None:
         """AdstackRuntimeError if a launch with such `args` may read a field that is none of them."""
         specialisation, _, _ = self._prepared(args)
@@ -149,13 +168,25 @@ class Bridge:
             return None
         return spec.shape if isinstance(spec, MatrixSpec) else (), spec.dtype.numpy
 
-    def demand(self, args: tuple[object, ...]) -> Demand:
-        """What the derivative needs of a launch that is about to be; arrays are passed `WithGradient` as to `pull`."""
-        specialisation, _, runtime = self._prepared(args)
+    def demand(self, args: tuple[object, ...], kept: Collection[int] | None = None) -> Demand:
+        """What the derivative needs of a launch that is about to be; arrays are passed `WithGradient` as to `pull`.
+
+        Args:
+            args: of the launch.
+            kept: the positions of the arrays whose contents the library keeps where they matter. Everything else is
+                noted, so that `pull` refuses what has changed; None: everything is the same whenever it is asked for.
+
+        Raises:
+            AdstackRuntimeError: if the launch would have to be made again, and draws random numbers.
+        """
+        specialisation, call, runtime = self._prepared(args)
         demand = self._demands.get(specialisation)
         if demand is None:
             demand = self._demands[specialisation] = self._demanded(specialisation, runtime)
-        return Demand(demand.contents, demand.again, self._versions(specialisation, demand.versions))
+        if kept is None:
+            return demand
+        others = demand.read.difference(self.names[position] for position in kept)
+        return replace(demand, surroundings=Surroundings.of(specialisation, call, others))
 
     def _demanded(self, specialisation: Specialisation, runtime: Runtime) -> Demand:
         compiled = specialisation.plan.compiled
@@ -163,9 +194,19 @@ class Bridge:
             read, again = differentiated(specialisation, "reverse", runtime).plan.compiled.read, False
         except AdstackDataAccessError:  # it needs what the launch overwrites
             read, again = compiled.read | compiled.written, True
+            self._refuse_random(specialisation)
         contents = frozenset(position for position, name in enumerate(self.names) if name in read)
-        fields = [name for name in read & specialisation.plan.buffers.keys() if self._lasts(specialisation, name)]
-        return Demand(contents, again, dict.fromkeys(fields, 0))
+        return Demand(contents, again, frozenset(name for name in read if self._lasts(specialisation, name)))
+
+    def _refuse_random(self, specialisation: Specialisation) -> None:
+        """AdstackRuntimeError if a launch that is made again would draw other random numbers."""
+        drawn = next((op for op in specialisation.kernel.body.walk() if op.opdef is RANDOM), None)
+        if drawn is not None:
+            raise AdstackRuntimeError(
+                f"the derivative of {self.name} launches it again, which would draw other random numbers",
+                loc=drawn.loc,
+                do="pass the random numbers as an argument, annotated with qd.types.ndarray()",
+            )
 
     def pull(self, args: tuple[object, ...], demand: Demand, seed: Array | None) -> None:
         """Propagate adjoints through a launch.
@@ -177,26 +218,17 @@ class Bridge:
             seed: the adjoint of what the kernel returned, if that is real.
 
         Raises:
-            AdstackDataAccessError: if a field that it reads has been written since.
+            AdstackDataAccessError: if something that it needs and the library does not keep has changed since.
         """
-        self._check_fields(args, demand)
+        if demand.surroundings is not None:
+            specialisation, call, _ = self._prepared(args)
+            demand.surroundings.check(specialisation, call)
         seeds = {} if seed is None or not is_real(self._kernel.returns) else {SEED: seed.tolist()}
         if demand.again:
             self._kernel(*self._bound, *args)
             self._kernel.grad(*self._bound, *args, **seeds)
         else:
             self._kernel.grad.left(*self._bound, *args, **seeds)
-
-    def _check_fields(self, args: tuple[object, ...], demand: Demand) -> None:
-        specialisation, _, _ = self._prepared(args)
-        for name, version in self._versions(specialisation, demand.versions).items():
-            if version != demand.versions[name]:
-                label = specialisation.kernel.places[name].label or name
-                raise AdstackDataAccessError(
-                    f"the derivative of {self.name} needs {label}, which has been written since the launch",
-                    loc=specialisation.kernel.loc,
-                    do="pass it as an argument, annotated with qd.types.ndarray(), or write it later",
-                )
 
     def _prepared(self, args: tuple[object, ...]) -> tuple[Specialisation, Any, Runtime]:
         with self._kernel.shown:
@@ -207,7 +239,3 @@ class Bridge:
         """Whether a place is memory that is there after the launch, and holds values of the program."""
         place = specialisation.kernel.places.get(name)
         return place is not None and place.role == "primal" and place.kind in ("field", "ndarray")
-
-    @staticmethod
-    def _versions(specialisation: Specialisation, names: Mapping[str, int]) -> dict[str, int]:
-        return {name: specialisation.plan.buffers[name].version for name in names}

@@ -217,7 +217,7 @@ class NdarrayParameter:
     def _torch(self, tensor: Tensor) -> ArgumentMemory:
         if tensor.device.type != "cpu":
             raise self._mismatch("device", "cpu", tensor.device)
-        memory = self._numpy((tensor.detach() if tensor.requires_grad else tensor).numpy())
+        memory = self._numpy(self._viewed(tensor.detach() if tensor.requires_grad else tensor))
         memory.owner, memory.is_plain = tensor, False
         if tensor.requires_grad and self.needs_grad is not False:
             if tensor.grad is None:
@@ -226,6 +226,17 @@ class NdarrayParameter:
                 tensor.grad = torch.zeros_like(tensor)
             memory.grad, memory.grad_owner = tensor.grad.detach().numpy(), tensor.grad
         return memory
+
+    def _viewed(self, tensor: Tensor) -> Array:
+        """The memory of a tensor as an array of numpy."""
+        try:
+            array: Array = tensor.numpy()
+        except (RuntimeError, TypeError) as error:  # it has none, or of a kind that numpy has not
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.name} - torch does not give its memory: {error}",
+                do="pass a strided tensor of torch.float32, for example, and outside of torch.func",
+            ) from error
+        return array
 
     def _checked(self, memory: ArgumentMemory) -> NdarraySpec:
         if self.dtype is not None and memory.dtype is not self.dtype:

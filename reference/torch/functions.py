@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data.device_arrays import is_torch
-from ..errors import AdstackRuntimeError, AdstackRuntimeTypeError
+from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..interop.bridge import Bridge, Outputs, WithGradient
 
 __all__ = ["wrap"]
@@ -32,12 +34,15 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorc
     Numbers are constants to the derivative, which is one of first order. `torch.compile` leaves the function as it is.
 
     Args:
-        kernel: a kernel, or a kernel of an object. It may write nothing but arguments; fields that it reads must keep
-            their contents until `backward()`, and gradients are added to theirs.
+        kernel: a kernel, or a kernel of an object. It may write nothing but tensors that are arguments. What else it
+            reads, fields and attributes among it, must be the same when `backward()` is called, which is an error
+            otherwise; gradients are added to those of fields.
         outputs: parameters that calls leave out, each with a function of the passed arguments that makes the tensor.
 
     Raises:
-        AdstackRuntimeError: if there is no torch; from the function, if the kernel writes what is no argument.
+        AdstackRuntimeError: if there is no torch; from the function, if the kernel writes what is no argument, or if
+            its derivative needs random numbers again; from torch, if a gradient of it is differentiated.
+        AdstackArgumentError: from the function, if a tensor that the kernel writes shares memory with another one.
     """
     torch = _torch()
     bridge = Bridge(kernel, outputs)
@@ -45,7 +50,7 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorc
 
     def call(*args: object, **kwargs: object) -> OfTorch:
         arranged = [_number(bridge, k, value) for k, value in enumerate(bridge.arranged(args, kwargs))]
-        written = bridge.written(tuple(_plain(value) for value in arranged))
+        written = _written(torch, bridge, arranged)
         views = {k: arranged[k] for k in written if is_torch(arranged[k]) and _is_view(arranged[k])}
         for k, view in views.items():  # torch knows of writes to views only where they are the first argument
             arranged[k] = view.clone(memory_format=torch.contiguous_format)
@@ -77,6 +82,49 @@ def _number(bridge: Bridge, position: int, value: OfTorch) -> OfTorch:
             do="annotate the parameter with qd.types.ndarray() and pass a tensor of one element, or value.detach()",
         )
     return value.item()
+
+
+def _written(torch: OfTorch, bridge: Bridge, arranged: Sequence[OfTorch]) -> tuple[int, ...]:
+    """The positions of the tensors that the kernel writes; an error where torch could not follow what it does."""
+    plain = tuple(map(_plain, arranged))
+    written = bridge.written(plain)
+    for k in written:
+        if not is_torch(arranged[k]):
+            raise AdstackRuntimeTypeError(
+                f"{bridge.name} writes {bridge.names[k]}, which is a {type(arranged[k]).__name__} and no tensor: torch "
+                "would not know",
+                do="pass a tensor, such as torch.from_numpy(array)",
+            )
+        shared = next((n for n, other in enumerate(arranged) if n != k and _overlap(arranged[k], other)), None)
+        if shared is not None:
+            raise AdstackArgumentError(
+                f"{bridge.names[k]} and {bridge.names[shared]} of {bridge.name} share memory, and the kernel writes "
+                f"{bridge.names[k]}: derivatives could not follow",
+                do=f"pass a copy, such as {bridge.names[shared]}.clone()",
+            )
+    if torch.is_grad_enabled():
+        bridge.refuse_hidden(plain)
+    return written
+
+
+def _overlap(tensor: OfTorch, other: OfTorch) -> bool:
+    """Whether elements of both have the same memory, which may be that of a device: only addresses are compared."""
+    if not is_torch(other) or tensor.device != other.device or not (tensor.numel() and other.numel()):
+        return False
+    return np.shares_memory(_places(tensor), _places(other))
+
+
+def _places(tensor: OfTorch) -> npt.NDArray[np.void]:
+    """An array with the addresses of a tensor, whose elements are not to be looked at."""
+    size = tensor.element_size()
+    interface = {
+        "data": (tensor.data_ptr(), True),
+        "shape": tuple(tensor.shape),
+        "strides": tuple(size * stride for stride in tensor.stride()),
+        "typestr": f"|V{size}",
+        "version": 3,
+    }
+    return np.asarray(SimpleNamespace(__array_interface__=interface))
 
 
 def _plain(value: OfTorch) -> OfTorch:
@@ -117,9 +165,36 @@ def _function(torch: OfTorch, bridge: Bridge) -> OfTorch:
 
     members = {
         "forward": staticmethod(forward),
-        "backward": staticmethod(torch.autograd.function.once_differentiable(backward)),
+        "backward": staticmethod(_once(torch, bridge, backward)),
     }
     return type(bridge.name, (torch.autograd.Function,), members)
+
+
+def _once(torch: OfTorch, bridge: Bridge, backward: Callable[..., OfTorch]) -> Callable[..., OfTorch]:
+    """`backward`, of whose gradients there are no derivatives: to ask for these is an error.
+
+    torch's own `once_differentiable` sees to that where the adjoints have a history, and not where only the tensors
+    that were kept have one: derivatives of what such gradients are used for would lack a term without a word.
+    """
+
+    def refuse(ctx: OfTorch, *_: OfTorch) -> OfTorch:
+        raise AdstackRuntimeError(
+            f"{bridge.name} has no second derivatives through torch, which differentiates a gradient of it here",
+            do="compute them with a qd.ad.Tape inside of a qd.ad.FwdMode, or detach() the gradient if it is a constant",
+        )
+
+    members = {"forward": staticmethod(lambda ctx, gradient: gradient), "backward": staticmethod(refuse)}
+    gradient_of: OfTorch = type(f"gradient_of_{bridge.name}", (torch.autograd.Function,), members)
+
+    def once(ctx: OfTorch, *adjoints: OfTorch) -> OfTorch:
+        with torch.no_grad():
+            gradients = backward(ctx, *adjoints)
+        has_history = any(adjoint.requires_grad for adjoint in adjoints) or not ctx.active.isdisjoint(ctx.kept)
+        if not (has_history and torch.is_grad_enabled()):
+            return gradients
+        return tuple(None if one is None else gradient_of.apply(one.requires_grad_()) for one in gradients)
+
+    return once
 
 
 def _keep(
@@ -127,7 +202,7 @@ def _keep(
 ) -> None:
     """Have torch keep what the derivative needs: it notices if that is written in place later."""
     pairs = tuple(WithGradient(value, value) if k in ctx.active else value for k, value in enumerate(plain))
-    ctx.demand = bridge.demand(pairs)
+    ctx.demand = bridge.demand(pairs, [k for k, value in enumerate(args) if is_torch(value)])
     ctx.kept = [k for k, value in enumerate(args) if is_torch(value) and k in ctx.demand.contents]
     before = set(written) if ctx.demand.again else set()
     ctx.save_for_backward(*(plain[k].clone() if k in before else args[k] for k in ctx.kept))

@@ -76,6 +76,18 @@ def test_a_number_that_requires_grad_is_refused(torch):
         wrap(square)(Tensor([1.0]), Tensor([0.0]), Tensor(2.0, requires_grad=True))
 
 
+def test_what_torch_can_not_follow_is_refused(torch):
+    x = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="writes y, which is a ndarray and no tensor"):
+        wrap(square)(x, np.zeros(4), 2.0)
+    halves = Tensor(x.array[:2]), Tensor(x.array[2:], view=True)
+    for shared in (x, halves[0], Tensor(x.array[::2])):
+        with pytest.raises(qd.AdstackArgumentError, match=r"y and x of square share memory(.|\n)*x\.clone\(\)"):
+            wrap(square)(x, shared, 2.0)
+    wrap(square)(*halves, 2.0)
+    assert x.array.tolist() == [1.0, 2.0, 2.0, 8.0]
+
+
 def test_without_torch_an_error_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(qd.AdstackRuntimeError, match=r"torch can't be imported(.|\n)*pip install torch"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 
 import pytest
 from libraries_kit import cubes, picked, square, swing
 
+import adstack as qd
 from adstack.torch import wrap
 
 pytestmark = [
@@ -81,3 +83,39 @@ def test_compile_leaves_it_alone(torch, x):
     compiled = torch.compile(lambda x: total(2 * x), backend="eager")
     compiled(x).backward()
     assert torch.equal(x.grad, 24 * x.detach() ** 2)
+
+
+def test_a_gradient_is_differentiated_again_or_refused(torch, x):
+    f = wrap(square, outputs={"y": lambda x, scale: torch.zeros_like(x)})
+    (gradient,) = torch.autograd.grad(f(x, 3.0).sum(), x, create_graph=True)
+    assert torch.equal(gradient.detach(), 6 * x.detach())
+    with pytest.raises(qd.AdstackRuntimeError, match="square has no second derivatives through torch"):
+        (gradient**2).sum().backward()
+
+
+def test_tensors_inside_of_arguments_have_no_derivative_without_a_word(torch, x):
+    @dataclass
+    class Weights:
+        w: qd.types.ndarray()
+
+    @qd.kernel
+    def weigh(x: qd.types.ndarray(), y: qd.types.ndarray(), weights: Weights):
+        for i in x:
+            y[i] = x[i] * weights.w[i]
+
+    f = wrap(weigh, outputs={"y": lambda x, weights: torch.zeros_like(x)})
+    with pytest.raises(qd.AdstackRuntimeTypeError, match=r"weights.w of weigh requires grad, and is inside of"):
+        f(x, Weights(x))
+    f(x, Weights(x.detach())).sum().backward()
+    assert torch.equal(x.grad, x.detach())
+    with torch.no_grad():
+        assert torch.equal(f(x, Weights(x)), x**2)
+
+
+def test_tensors_that_numpy_can_not_have_are_refused(torch):
+    negative = torch._neg_view(torch.ones(2))
+    for tensor in (torch.ones(2, dtype=torch.bfloat16), negative):
+        with pytest.raises(qd.AdstackArgumentError, match="argument x - torch does not give its memory"):
+            cubes(tensor)
+    with pytest.raises(qd.AdstackArgumentError, match=r"outside of torch\.func"):
+        torch.func.grad(wrap(cubes))(torch.ones(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -64,6 +65,18 @@ class Tensor:
     def is_contiguous(self) -> bool:
         return bool(self.array.flags.c_contiguous)
 
+    def numel(self) -> int:
+        return int(self.array.size)
+
+    def element_size(self) -> int:
+        return int(self.array.itemsize)
+
+    def data_ptr(self) -> int:
+        return int(self.array.ctypes.data)
+
+    def stride(self) -> tuple[int, ...]:
+        return tuple(stride // self.array.itemsize for stride in self.array.strides)
+
     def is_floating_point(self) -> bool:
         return self.array.dtype.kind == "f"
 
@@ -109,10 +122,11 @@ def torch_played() -> Any:
             calls.append((cls, Context(args)))
             return cls.forward(calls[-1][1], *args)  # type: ignore[attr-defined]
 
-    function = SimpleNamespace(once_differentiable=lambda backward: backward)
     return SimpleNamespace(
         calls=calls,
-        autograd=SimpleNamespace(Function=Function, function=function),
+        autograd=SimpleNamespace(Function=Function),
+        no_grad=nullcontext,
+        is_grad_enabled=lambda: False,
         compiler=SimpleNamespace(disable=lambda call: call),
         empty=lambda shape, dtype, device: Tensor(np.empty(shape, dtype)),
         zeros_like=lambda tensor: Tensor(np.zeros_like(tensor.array)),
