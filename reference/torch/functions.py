@@ -27,16 +27,14 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorc
         y = step(x)
         y.sum().backward()
 
-    The function takes what the kernel takes. Tensors that the kernel writes are written in place, and torch knows it:
-    their version rises, and the function returns them, in the order of the parameters; a single one is returned as it
-    is, several are a tuple. What the kernel itself returns, a number or a vector, comes before them. Tensors are in the
-    memory of the host, or in that of the device of `qd.cuda`; those that are not contiguous are copied for the launch.
-    Numbers are constants to the derivative, which is one of first order. `torch.compile` leaves the function as it is.
+    The function takes what the kernel takes. Tensors that it writes are written in place, and torch knows it: their
+    version rises, and the function returns them in order; a single one as it is, several as a tuple. What the kernel
+    itself returns, a number or a vector, comes before them. Tensors are in the memory of the host, or of the device of
+    `qd.cuda`; those that are not contiguous are copied. Numbers are constants. `torch.compile` leaves it as it is.
 
     Args:
-        kernel: a kernel, or a kernel of an object. It may write nothing but tensors that are arguments. What else it
-            reads, fields and attributes among it, must be the same when `backward()` is called, which is an error
-            otherwise; gradients are added to those of fields.
+        kernel: a kernel, or one of an object. It may write nothing but tensors that are arguments. What else it reads,
+            as fields and attributes, must be the same in `backward()`, which adds to the gradients of fields.
         outputs: parameters that calls leave out, each with a function of the passed arguments that makes the tensor.
 
     Raises:
