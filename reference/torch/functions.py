@@ -100,7 +100,7 @@ def _written(torch: OfTorch, bridge: Bridge, arranged: Sequence[OfTorch]) -> tup
                 f"{bridge.names[k]}: derivatives could not follow",
                 do=f"pass a copy, such as {bridge.names[shared]}.clone()",
             )
-    if torch.is_grad_enabled():
+    if torch.is_grad_enabled() and not all(is_torch(value) or isinstance(value, (int, float)) for value in arranged):
         bridge.refuse_hidden(plain)
     return written
 
@@ -109,7 +109,15 @@ def _overlap(tensor: OfTorch, other: OfTorch) -> bool:
     """Whether elements of both have the same memory, which may be that of a device: only addresses are compared."""
     if not is_torch(other) or tensor.device != other.device or not (tensor.numel() and other.numel()):
         return False
-    return np.shares_memory(_places(tensor), _places(other))
+    (first, last), (low, high) = _span(tensor), _span(other)
+    return first <= high and low <= last and np.shares_memory(_places(tensor), _places(other))
+
+
+def _span(tensor: OfTorch) -> tuple[int, int]:
+    """The addresses of its first and its last byte; torch's strides are not negative."""
+    elements = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    first: int = tensor.data_ptr()
+    return first, first + (elements + 1) * tensor.element_size() - 1
 
 
 def _places(tensor: OfTorch) -> npt.NDArray[np.void]:

@@ -84,6 +84,8 @@ def test_what_torch_can_not_follow_is_refused(torch):
     for shared in (x, halves[0], Tensor(x.array[::2])):
         with pytest.raises(qd.AdstackArgumentError, match=r"y and x of square share memory(.|\n)*x\.clone\(\)"):
             wrap(square)(x, shared, 2.0)
+    with pytest.raises(qd.AdstackArgumentError, match="share memory"):  # by a part of an element
+        wrap(square)(Tensor(x.array[:1].view(np.float32)[1:]), Tensor(x.array[:1]), 2.0)
     wrap(square)(*halves, 2.0)
     assert x.array.tolist() == [1.0, 2.0, 2.0, 8.0]
 
