@@ -6,7 +6,7 @@ the launch, and a derivative that would use something else is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,11 +53,13 @@ class Surroundings:
 
     Attributes:
         specialisation: what was launched, with all that is compiled in.
+        key: of the call; threads that make the first calls of one key at a time may compile it more than once.
         scalars: the numbers that were passed, those in vectors and structs included, as bytes.
         memory: by the name of the place.
     """
 
     specialisation: Specialisation
+    key: Sequence[object]
     scalars: bytes
     memory: Mapping[str, _Memory]
 
@@ -65,11 +67,13 @@ class Surroundings:
     def of(specialisation: Specialisation, call: Call, names: Collection[str]) -> Surroundings:
         """What is there now, of memory the places `names`."""
         memory = {name: _Memory.of(memory) for name, memory in _memory(specialisation, call, names)}
-        return Surroundings(specialisation, _bits(specialisation, call), memory)
+        return Surroundings(specialisation, [*call.key], _bits(specialisation, call), memory)
 
     def check(self, specialisation: Specialisation, call: Call) -> None:
         """AdstackDataAccessError if a call would not find the same."""
-        if specialisation is not self.specialisation:
+        if specialisation is not self.specialisation and not (
+            self.key == call.key and self.specialisation.is_current()
+        ):
             raise self._changed("what is compiled in, such as attributes of objects", "has changed")
         if _bits(specialisation, call) != self.scalars:
             raise self._changed("the numbers that it was passed", "have changed")

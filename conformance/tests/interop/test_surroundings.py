@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import adstack as qd
 from adstack.interop.bridge import Bridge, WithGradient
+from adstack.interop.surroundings import Surroundings
 
 
 @pytest.fixture(params=["reference", "cpu", "vulkan"])
@@ -119,6 +120,16 @@ def test_attributes_that_were_compiled_in_are_the_same_or_refused(arch):
     law.scale = 3.0
     bridge.pull((x, y), demand, None)
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_what_was_compiled_twice_by_threads_is_the_same(arch):
+    args = (*pairs(), 3.0 * np.ones(2))
+    specialisation, call, _ = by_array.prepared(args, {})
+    surroundings = Surroundings.of(specialisation, call, ["w"])
+    surroundings.check(replace(specialisation), call)
+    other, call, _ = by_vector.prepared((*pairs(), [3.0, 3.0]), {})
+    with pytest.raises(qd.AdstackDataAccessError, match="what is compiled in"):
+        surroundings.check(other, call)
 
 
 @pytest.mark.parametrize("early", [True, False])
