@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.must_access import must_access
+from ..ir.types import i32
 from ..launch.arguments import Call
 from ..launch.specialisation import Specialisation
 from ..runtime.memory.buffers import Buffer
-from .memory.undo import differing
 from .modes.companions import companion_memory, companions
+from .modes.compiled import marking_writes
+from .modes.differentiated import with_arrays
 from .modes.state import Role
 
 __all__ = ["Constants", "Mask", "Pair", "beside", "beside_array"]
@@ -48,23 +49,23 @@ class Constants(ABC):
 
     def call(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch a kernel, and return what it returns, as a constant."""
-        specialisation, call, _ = kernel.prepared(args, kwargs)
+        specialisation, call, runtime = kernel.prepared(args, kwargs)
         self.begin(specialisation, call)
-        places = {
-            name: place
-            for name, place in companions(specialisation, self.role).items()
-            if name in specialisation.plan.compiled.written
-        }
-        memory = {name: specialisation.plan.buffers.get(name) or call.arrays[name] for name in places}
-        before = {name: np.array(buffer.read()) for name, buffer in memory.items()}
-        shapes = {name: buffer.shape for name, buffer in call.arrays.items()}
-        stored = must_access(specialisation.plan.compiled.program, call.scalars, shapes).written
-        result = specialisation.launch(call)
-        for name, buffer in memory.items():
-            mask = np.zeros(buffer.shape, bool)
-            mask.reshape(-1)[differing(before[name], buffer.read())] = True
-            for box in stored.get(name, ()):  # the same numbers again are constants, too
-                mask[tuple(slice(low, high + 1) for low, high in box)] = True
+        written = marking_writes(specialisation, self.role, runtime)
+        if not written.marks:
+            return specialisation.launch(call)
+        places = companions(specialisation, self.role)
+        buffers = {**specialisation.plan.buffers, **call.arrays}
+        marks = {mark: Buffer(runtime.backend, i32, buffers[name].shape) for mark, name in written.marks.items()}
+        try:
+            result = written.forward.run(with_arrays(call, marks))
+            masks = {name: marks[mark].read() != 0 for mark, name in written.marks.items()}
+        finally:
+            for buffer in marks.values():
+                buffer.drop()
+        if specialisation.records is not None:
+            specialisation.records.note_taped(call)
+        for name, mask in masks.items():
             if mask.any():
                 self.overwrite(companion_memory(specialisation, call, name, places[name], self.role), mask)
         return result

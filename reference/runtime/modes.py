@@ -17,7 +17,7 @@ from ..autodiff.overwrite.replay import with_scratch
 from ..autodiff.overwrite.updates import ordered_updates, plain_updates
 from ..autodiff.places import RECORD, in_lane, lane_name
 from ..autodiff.reverse import reverse
-from ..autodiff.seen import seen
+from ..autodiff.seen import seen, written
 from ..errors import AdstackDataAccessError, AdstackRuntimeError
 from ..ir.ops import ASSERT, PLACE_ACCESSES, PLACE_WRITES, PRINT
 from ..ir.structure import Kernel, Op, Place, Region
@@ -34,6 +34,7 @@ __all__ = [
     "lanes_mode",
     "reverse_mode",
     "seen_mode",
+    "written_mode",
 ]
 
 
@@ -206,6 +207,16 @@ def seen_mode(derived: Derived, names: Collection[str]) -> Derived:
     return Derived(
         marked.kernel, derived.beside, {mark.name: name for name, mark in marked.marks.items()}, marked.sites
     )
+
+
+@uncollected()
+def written_mode(kernel: Kernel, names: Collection[str]) -> Derived:
+    """The kernel that also marks what it writes of the places `names`: the same numbers again are written, too.
+
+    So it is marked before it is optimised, which leaves out stores of what is there.
+    """
+    marked = written(kernel, names)
+    return Derived(marked.kernel, {}, {mark.name: name for name, mark in marked.marks.items()}, marked.sites)
 
 
 @uncollected()

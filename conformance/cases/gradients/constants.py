@@ -9,7 +9,7 @@ MODES = ["reverse", "forward", "jacobian"]
 
 @case(
     rules=["grad.constant", "grad.forward"],
-    params={"how": ["kernel", "again", "host", "copy"], "mode": MODES},
+    params={"how": ["kernel", "again", "same", "sum", "branch", "host", "copy"], "mode": MODES},
     dtypes=TYPES,
 )
 def what_is_under_no_grad_is_constant_in_every_mode(qd, dtype, how, mode):
@@ -22,6 +22,22 @@ def what_is_under_no_grad_is_constant_in_every_mode(qd, dtype, how, mode):
             y[i] = x[i] * x[i]
 
     @qd.kernel
+    def same():
+        for i in range(2, 4):
+            y[i] = y[i]
+
+    @qd.kernel
+    def add(s: dtype):
+        for i in range(2, 4):
+            y[i] += s
+
+    @qd.kernel
+    def clamp():
+        for i in y:
+            if x[i] > 1.0:
+                y[i] = qd.max(y[i], 0.0)
+
+    @qd.kernel
     def total():
         for i in y:
             out[None] += y[i] * x[i]
@@ -32,11 +48,13 @@ def what_is_under_no_grad_is_constant_in_every_mode(qd, dtype, how, mode):
             y[2] = 6.0
         elif how == "copy":
             y.copy_from(x)
+        elif how == "sum":
+            add(0.0)
         else:
-            squares(2, 4)
+            {"same": same, "branch": clamp}.get(how, lambda: squares(2, 4))()
 
     def program():
-        squares(0, 4 if how == "again" else 3)
+        squares(0, 3 if how in ("kernel", "host", "copy") else 4)
         constant()
         total()
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from interpreter_kit import same_bits
 from transforms_kit import kernel_of, wrap
 
-from adstack.autodiff.seen import deciding, seen
+from adstack.autodiff.seen import Seen, deciding, seen, written
 from adstack.conformance.fuzz.programs import random_buffers, random_kernel, random_params
 from adstack.interpreter import RunOptions, run
+from adstack.ir.structure import Kernel
 from adstack.ir.text.printer import print_ir
 from adstack.ir.verify.verifier import verify
 
 
+@pytest.mark.parametrize("marking", [seen, written])
 @pytest.mark.parametrize("seed", range(20))
-def test_the_kernel_does_what_it_did(seed: int) -> None:
+def test_the_kernel_does_what_it_did(seed: int, marking: Callable[[Kernel, set[str]], Seen]) -> None:
     kernel = random_kernel(seed, 60)
-    marked = seen(kernel, set(kernel.places))
+    marked = marking(kernel, set(kernel.places))
     verify(marked.kernel)
     first = random_buffers(kernel, seed)
     second = copy.deepcopy(first)
@@ -58,6 +61,16 @@ def test_what_is_read_is_marked_by_the_number_of_its_load() -> None:
     assert memory["n.seen"].tolist() == [0, 0, 1, 0]
     assert memory["x.seen"].tolist() == [2, 2, 0, 0]
     assert [op and op.attrs["place"].name for op in marked.sites] == [None, "n", "x"]
+
+
+def test_what_is_written_is_marked_though_nothing_changes() -> None:
+    marked = written(kernel_of(wrap(TEXT)), {"n", "m", "x"})
+    assert list(marked.marks) == ["n", "x"]
+    memory = {"n": np.array([5, 0, 3, 0], np.int32), "m": np.array([5, 0, 0, 2], np.int32), "x": np.ones(4, np.float32)}
+    memory.update({mark.name: np.zeros(4, np.int32) for mark in marked.marks.values()})
+    run(marked.kernel, memory)
+    assert memory["n.written"].tolist() == [2, 0, 0, 0]
+    assert memory["x.written"].tolist() == [0, 0, 1, 0]
 
 
 def test_a_bound_is_decided_by_all_that_leads_to_it() -> None:

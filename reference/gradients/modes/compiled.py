@@ -7,9 +7,9 @@ from ...runtime.derived import Derived
 from ...runtime.state import Runtime
 from .companions import accompanied, check_demanded, check_storage, companions, names_of
 from .differentiated import Differentiated
-from .state import CompiledKey, DerivedKey, Journaled, Latest, Mode, Role, state_of
+from .state import CompiledKey, DerivedKey, Journaled, Latest, Mode, Role, Written, state_of
 
-__all__ = ["derived", "differentiated", "journaled", "parted"]
+__all__ = ["derived", "differentiated", "journaled", "marking_writes", "parted"]
 
 
 def differentiated(
@@ -81,3 +81,15 @@ def journaled(specialisation: Specialisation, runtime: Runtime) -> Journaled:
 
         journal = state.journals[names] = making.compile_with_journal(specialisation, places, runtime)
     return journal
+
+
+def marking_writes(specialisation: Specialisation, role: Role, runtime: Runtime) -> Written:
+    """The specialisation for launches that mark what they write of memory with gradients, or with duals."""
+    places, state = companions(specialisation, role), state_of(specialisation)
+    names = names_of(places)
+    written = state.written.get(names)
+    if written is None:
+        from . import making
+
+        written = state.written[names] = making.compile_written(specialisation, places, runtime)
+    return written

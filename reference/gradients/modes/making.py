@@ -15,14 +15,14 @@ from ...launch.specialisation import Specialisation
 from ...runtime.compiled import Compiled
 from ...runtime.compiler import compile_kernel
 from ...runtime.derived import Derived
-from ...runtime.modes import checked_mode, forward_mode, journal_mode, lanes_mode, reverse_mode, seen_mode
+from ...runtime.modes import checked_mode, forward_mode, journal_mode, lanes_mode, reverse_mode, seen_mode, written_mode
 from ...runtime.plans import Plan
 from ...runtime.state import Runtime
 from .checkpointed import Checkpointed
 from .companions import field_beside, names_of
 from .differentiated import Differentiated
 from .races import Races
-from .state import Journaled, Mode, Role, state_of
+from .state import Journaled, Mode, Role, Written, state_of
 
 __all__ = [
     "MODES",
@@ -32,6 +32,7 @@ __all__ = [
     "compile_parts",
     "compile_reversed",
     "compile_with_journal",
+    "compile_written",
     "races_of",
     "seen_mode",
 ]
@@ -63,6 +64,12 @@ def compile_with_journal(specialisation: Specialisation, places: dict[str, Place
     sizing = forward if mode.silent is None else _part(specialisation, mode.silent, runtime)
     backward = compile_mode(specialisation, mode.backward, "grad", places, runtime)
     return Journaled(forward, sizing, backward, mode)
+
+
+def compile_written(specialisation: Specialisation, places: Collection[str], runtime: Runtime) -> Written:
+    """The specialisation for launches that mark what they write of `places`."""
+    mode = written_mode(specialisation.kernel, places)
+    return Written(_part(specialisation, mode.kernel, runtime), mode.marks)
 
 
 def compile_lanes(

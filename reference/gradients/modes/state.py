@@ -35,6 +35,7 @@ __all__ = [
     "Recorded",
     "Role",
     "Way",
+    "Written",
     "state_of",
 ]
 
@@ -137,6 +138,19 @@ class Journaled:
     mode: JournalMode
 
 
+@dataclass(frozen=True)
+class Written:
+    """A specialisation that marks what it writes.
+
+    Attributes:
+        forward: launches like the specialisation, with zeroed memory for the marks.
+        marks: the name of the place of the marks -> the place that they stand beside.
+    """
+
+    forward: Specialisation
+    marks: Mapping[str, str]
+
+
 @dataclass(eq=False)
 class GradientState:
     """What is known of the derivatives of one specialisation.
@@ -159,6 +173,7 @@ class GradientState:
         beside: what launches copy of what they are about to overwrite.
         jvps: the kernel that computes tangents beside its values, by the names of the places that have duals.
         lanes: the same with several tangents beside each value.
+        written: the specialisation that marks what it writes of the places that have gradients, or duals.
     """
 
     real: dict[Role, list[Place]] = field(default_factory=dict)
@@ -178,6 +193,7 @@ class GradientState:
     beside: Beside | None = None
     jvps: dict[Names, Specialisation] = field(default_factory=dict)
     lanes: dict[LanesKey, tuple[Derived, Compiled]] = field(default_factory=dict)
+    written: dict[Names, Written] = field(default_factory=dict)
 
 
 def state_of(specialisation: Specialisation) -> GradientState:
