@@ -8,18 +8,15 @@ from hashlib import blake2b
 from typing import Final
 
 from ...analysis.boxes import Box, contains, intersection, volume
+from .rows import MOST, Rows
 
 __all__ = ["DIGEST", "Origins", "Tiles", "clipped", "digest", "together"]
 
 Origins = tuple[tuple[Box, bytes], ...]
 """(box, origin), in the order of the boxes, which are disjoint; what may come last is where the rest comes from."""
 
-MOST: Final = 4096
-"""How many boxes are told apart in one buffer."""
 DIGEST: Final = 16
 """Bytes of an origin."""
-FEW: Final = 4
-"""Boxes that reach over at most so many indices of the first axis are looked up by these."""
 
 
 def digest(*parts: bytes) -> bytes:
@@ -52,8 +49,7 @@ class Tiles:
         self._rest = rest
         self.known: dict[Box, bytes] = {}
         self.alone: Callable[[Box], bytes | None] = self.known.get
-        self._rows: dict[int, dict[Box, None]] = {}  # of the first axis: the boxes that have it
-        self._wide: dict[Box, None] = {}  # the boxes that have more than a few
+        self._boxes = Rows()
         self._pieces: dict[Box, tuple[Sequence[tuple[Box, Box]], bool]] = {}  # until other boxes are told apart
 
     def within(self, box: Box) -> Origins:
@@ -84,40 +80,27 @@ class Tiles:
             for tile in list(self._near(box)) if self.known else ():
                 if intersection(tile, box) is not None:
                     self._cut(tile, box)
-            for rows in self._indices(box):
-                rows[box] = None
+            self._boxes.add(box)
         self.known[box] = origin
 
     def _join(self) -> None:
         """Tell no boxes apart any more."""
         self._rest = together((*sorted(self.known.items()), ((), self._rest)))
-        for tiles in (self.known, self._rows, self._wide):
-            tiles.clear()
+        self.known.clear()
+        self._boxes.clear()
 
     def _cut(self, tile: Box, box: Box) -> None:
         """Take the elements of a box out of one that meets it."""
         origin = self.known.pop(tile)
-        for rows in self._indices(tile):
-            del rows[tile]
+        self._boxes.remove(tile)
         for piece in _without(tile, box):
             self.known[piece] = origin
-            for rows in self._indices(piece):
-                rows[piece] = None
-
-    def _indices(self, tile: Box) -> Iterator[dict[Box, None]]:
-        """Where a box is noted."""
-        if not tile or tile[0][1] - tile[0][0] >= FEW:
-            yield self._wide
-            return
-        for k in range(tile[0][0], tile[0][1] + 1):
-            yield self._rows.setdefault(k, {})
+            self._boxes.add(piece)
 
     def _near(self, box: Box) -> Iterable[Box]:
         """The boxes that may meet one, each once."""
-        if not box or box[0][1] - box[0][0] >= FEW:
-            return self.known
-        rows = (self._rows.get(k, {}) for k in range(box[0][0], box[0][1] + 1))
-        return dict.fromkeys((*self._wide, *(tile for row in rows for tile in row)))
+        near = self._boxes.near(box)
+        return self.known if near is None else near
 
 
 def clipped(origins: Iterable[tuple[Box, bytes]], box: Box) -> Origins:

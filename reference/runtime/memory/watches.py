@@ -27,6 +27,7 @@ from .blocks import Array, Block
 from .keeping import Copies, Kept
 from .origins import clipped
 from .provenance import History, Written
+from .rows import Latest
 from .saved import Saved
 
 __all__ = ["Difference", "LostError", "Saver", "Watch", "Watcher"]
@@ -107,6 +108,7 @@ class Watch:
         self.history = History()
         self._launches = 0
         self._many = 2
+        self._latest = Latest()
         self._spare: list[Block] = []
 
     def add(self, watcher: Watcher) -> None:
@@ -167,6 +169,7 @@ class Watch:
                 for common in (box,) if needs is None or box in needs else _meeting(box, needs):
                     latest.writers[writer] = None
                     if common not in latest.boxes:
+                        self._latest.put(common, latest.number)  # first: an interrupt may come at any time
                         latest.save(buffer, common, self._spare, self.history, copies)
 
     def _found_by(self, buffer: Block) -> int:
@@ -202,12 +205,8 @@ class Watch:
 
     def since(self, number: int, within: Sequence[Box] | None = None) -> bool:
         """Whether an element of some boxes (None: any) may have been written since a launch."""
-        for one in reversed(self.saved):
-            if one.number < number:
-                return False
-            if one.patches and (within is None or one.meets(within)):
-                return True
-        return False
+        latest = self._latest
+        return latest.number >= number and (within is None or latest.reaches(number, within))
 
     def difference(self, buffer: Block, number: int, within: Sequence[Box]) -> Difference | None:
         """How the elements in some boxes differ from what a launch found, by bits; None if they don't.
