@@ -75,6 +75,7 @@ def _machine(backend: str) -> str:
 
 _HEAP: Final = ("track_stacks", "track_slot_bytes", "track_stride")
 _OVERWRITTEN: Final = ("track_calls_there_and_back", "track_calls_in_place", "track_calls_of_sixteen_steps")
+_CHAINS: Final = ("an ndarray by hand", "numpy's arrays under a tape")
 GATES: Final = (
     *(Gate("heap", "Adstacks", ("cpu", kernel), _HEAP) for kernel in ("recurrence", "ragged", "many")),
     Gate("heap", "Adstacks", ("vulkan", "recurrence"), _HEAP),
@@ -88,6 +89,7 @@ GATES: Final = (
     Gate("dispatch", "Recorded", ("cpu", "tape of 100"), ("track_python_calls",)),
     Gate("records", "Overwritten", ("cpu",), _OVERWRITTEN),
     Gate("records", "History", ("cpu",), ("track_python_calls",)),
+    *(Gate("chains", "Chain", ("cpu", work), ("track_python_calls",)) for work in _CHAINS),
     *(
         Gate("compile_time", "PythonCalls", setting, ("track_first_call_and_gradient",), limit=0.01)
         for setting in (("cpu", "recurrence"), ("cpu", "many"), ("vulkan", "recurrence"))

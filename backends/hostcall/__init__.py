@@ -7,6 +7,7 @@ launching.py   the machine code that serves all kernels; one thread launches at 
 ir.py          that machine code: the way to a kernel's code; run.py: launches, one and several in a row
 steps.py       launches and moves of memory in a row; sequences.py: calls of a tape that are followed, and reversed
 serving.py     the function that Python calls; follow.py: the one for calls that are the next ones of a sequence
+lent.py        arrays of the host that such calls are passed
 checks.py      its checks of a call, argument_checks.py: of an argument, structured_checks.py: of one that has
                parts, device_checks.py: of a tensor on a device
 assembly.py    loops and loads

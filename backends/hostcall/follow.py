@@ -18,7 +18,7 @@ from .serving import serving
 
 __all__ = ["CALL", "FOLLOW", "SEQUENCE"]
 
-_SEQUENCE: Final = ("thread", "asks", "rewired", "position", "calls", "count", "torn")
+_SEQUENCE: Final = ("thread", "asks", "rewired", "position", "calls", "count", "torn", "passed")
 SEQUENCE: Final = {name: at for at, name in enumerate(_SEQUENCE)}
 """The words of a sequence that is followed.
 
@@ -28,11 +28,12 @@ rewired: the value that the word `REWIRED` must have.
 position: how many calls of the sequence have been served.
 calls, count: the address of the table of its calls (`CALL`), and how many there are.
 torn: 1 if the last call did not finish.
+passed: the address of the list of Python's that gets the arrays of the host that are passed.
 """
 
 _CALL: Final = (
     *("record", "same", "same_count", "floats", "float_count"),
-    *("mover", "moves", "move_count", "unmoved"),
+    *("mover", "moves", "move_count", "unmoved", "lent", "lent_count"),
 )
 CALL: Final = {name: at for at, name in enumerate(_CALL)}
 """The words of a call of a sequence; each table has its number of rows in the word `..._count`.
@@ -43,6 +44,7 @@ floats: the table of (address, target) pairs: words of the context that are copi
 mover, moves: what moves memory before the launch, and its table, as in a step (see `run.STEP`); 0 if nothing does.
 unmoved: the callable of Python's that is called with what the mover gave where it has not moved the memory: it does
     so, or raises.
+lent: the table of arrays of the host among the arguments, see `lent.LENT`.
 """
 
 _SAME: Final = """  %address = load ptr, ptr %row, align 8
@@ -112,7 +114,13 @@ _COMPARE: Final = f"""
 {word("%same", "ptr", "%row", CALL["same"])}
 {word("%same.count", "i64", "%row", CALL["same_count"])}
   %learned = call i1 @as_learned(ptr %same, i64 %same.count)
-  br i1 %learned, label %go, label %unlock"""
+  br i1 %learned, label %borrow, label %unlock
+borrow:
+{word("%lent", "ptr", "%row", CALL["lent"])}
+{word("%lent.count", "i64", "%row", CALL["lent_count"])}
+{word("%passed", "ptr", "%sequence", SEQUENCE["passed"])}
+  %borrowed = call i1 @borrow(ptr %lent, i64 %lent.count, ptr %passed, ptr %args)
+  br i1 %borrowed, label %go, label %unlock"""
 
 _AHEAD: Final = f"""
 {word("%floats", "ptr", "%row", CALL["floats"])}

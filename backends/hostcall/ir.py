@@ -15,6 +15,7 @@ from adstack.runtime.threads.guards import ASKING
 
 from .checks import CHECKS
 from .follow import FOLLOW
+from .lent import LENT_CODE
 from .record import RESULTS, word, words
 from .run import MOVES, REPEAT, RUN, SETTLE
 from .serving import serving
@@ -44,6 +45,7 @@ declare i64 @PyList_Size(ptr)
 declare ptr @PyList_GetItem(ptr, i64)
 declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
 declare void @PyBuffer_Release(ptr)
+declare i32 @PyList_Append(ptr, ptr)
 declare ptr @PyErr_Occurred()
 declare void @PyErr_Clear()
 declare void @Py_IncRef(ptr)
@@ -220,4 +222,4 @@ define i64 @adstack_run(ptr %run, ptr %ctx, i64 %from) {
 
 def text() -> str:
     """The module."""
-    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _LAUNCH, _RESULT, _CALL, _LOCK, MOVES, REPEAT, FOLLOW))
+    return "\n".join((_DECLARATIONS, _SLOW, CHECKS, _LAUNCH, _RESULT, _CALL, _LOCK, MOVES, REPEAT, LENT_CODE, FOLLOW))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -20,13 +20,14 @@ from adstack.backends.shared.bits import signed_bits
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.protocol.backend import Executable, Scalar, Storage
-from adstack.runtime.protocol.following import Bound, Move, SequenceCall
+from adstack.runtime.protocol.following import Bound, Lent, Move, SequenceCall
 from adstack.runtime.threads.guards import ASKING, FOLLOWED, GUARD, REWIRED
 
 from . import launching
 from .calls import launch_record
 from .entry import Entry
 from .follow import CALL, SEQUENCE
+from .lent import LENT
 from .steps import Launch, Mover, Pairs, Part, Steps, memo_of, table
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class Sequenced:
         self._gaps = [*(k for k, call in enumerate(calls) if call is None), len(calls)]
         self._launches = _Launches([call for _, call in served], device)
         self._noted = {k: self._launches.pairs(call.reverse or call.forward) for k, call in served}
+        self._where: dict[Lent, int] = {}
+        self._passed: list[object] = []
         self._rows = table([{} if call is None else self._call(k, call) for k, call in enumerate(calls)], CALL)
         self._address = self._rows.ctypes.data
         self._steps, self._begins = self._reversing()
@@ -118,13 +121,38 @@ class Sequenced:
         entry, noted = self._launches.entry(call.forward.executable), self._noted[k].ctypes.data
         params = enumerate(zip(entry.context.params, entry.program.params, strict=True))
         floats = [(entry.slots + 8 * slot, noted + _PAIR * j + 8) for j, (slot, dtype) in params if dtype.is_float]
-        same = [*self._launches.same(call.forward), *call.words]
+        same = [*self._launches.same(call.forward, {one.place for one in call.lent}), *call.words]
+        lent = [[self._lent(k, call, one)[name] for name in LENT] for one in call.lent]
         return {
             "record": call.follower.address,
             **self._listed("same", "same_count", same),
             **self._listed("floats", "float_count", floats),
+            **self._listed("lent", "lent_count", lent),
             **(self._saving(call.saves) if call.saves else {}),
         }
+
+    def _lent(self, k: int, call: SequenceCall, one: Lent) -> dict[str, int]:
+        """The words of an array of the host."""
+        entry, where = self._launches.entry(call.forward.executable), self._where_of(k, call, one)
+        return {
+            "argument": one.argument,
+            "slot": entry.slots + 8 * entry.context.pointers[one.place] if one.nbytes else where,
+            "bytes": one.nbytes,
+            "latest": where if one.earlier is None else self._where[one.earlier],
+            "own": 0 if one.memory is None else self._device.address(one.memory),
+            "where": where,
+        }
+
+    def _where_of(self, k: int, call: SequenceCall, one: Lent) -> int:
+        """The address of the word that tells where an array of the host is noted: the reverse mode gets it."""
+        pairs, names = self._noted[k], list((call.reverse or call.forward).bindings.storages)
+        if one.place in names:
+            self._where[one] = pairs[len(call.forward.scalars) + names.index(one.place), 1:].ctypes.data
+        else:
+            word = np.array([0 if one.memory is None else self._device.address(one.memory)], np.int64)
+            self._keep.append(word)
+            self._where[one] = word.ctypes.data
+        return self._where[one]
 
     def _saving(self, saves: Sequence[Move]) -> dict[str, int]:
         """The words that tell of what is kept before a call."""
@@ -161,7 +189,7 @@ class Sequenced:
             offsets.append(len(parts))
         return Steps(parts), offsets
 
-    def _listed(self, at: str, count: str, rows: Sequence[tuple[int, int]]) -> dict[str, int]:
+    def _listed(self, at: str, count: str, rows: Sequence[Sequence[int]]) -> dict[str, int]:
         """The words of a row that tell of a list of others."""
         if not rows:
             return {}
@@ -188,6 +216,7 @@ class Sequenced:
 
     def begin(self, first: int) -> None:
         """See `Sequenced.begin` of the protocol."""
+        passed = self._passed = list[object]()
         words = {
             "thread": threading.get_ident(),
             "asks": GUARD[ASKING],
@@ -196,6 +225,7 @@ class Sequenced:
             "calls": self._address,
             "count": len(self._calls),
             "torn": 0,
+            "passed": id(passed),
         }
         self._state[:] = [words[name] for name in SEQUENCE]
         queueing = self._device.together
@@ -209,8 +239,8 @@ class Sequenced:
         """Behind the last of the calls from one on that are served without another between them."""
         return self._gaps[bisect_left(self._gaps, first)]
 
-    def end(self) -> tuple[int, bool]:
-        """Serve no more of them: up to which one they came, and whether that one did not come to its end."""
+    def end(self) -> tuple[int, bool, list[object]]:
+        """See `Sequenced.end` of the protocol."""
         if GUARD[FOLLOWED] == ctypes.addressof(self._state):
             GUARD[FOLLOWED] = 0
         if self._state[SEQUENCE["thread"]] != threading.get_ident():
@@ -218,7 +248,12 @@ class Sequenced:
         together, self._open = self._open, None
         if together is not None:
             together.close()
-        return self._state[SEQUENCE["position"]], bool(self._state[SEQUENCE["torn"]])
+        passed, self._passed = self._passed, []
+        return self._state[SEQUENCE["position"]], bool(self._state[SEQUENCE["torn"]]), passed
+
+    def noted(self, lent: Lent) -> int:
+        """See `Sequenced.noted` of the protocol."""
+        return ctypes.c_int64.from_address(self._where[lent]).value
 
     def scalars(self, call: int) -> Sequence[Scalar]:
         """The scalar arguments of a call when it was served last."""
@@ -315,13 +350,17 @@ class _Launches:
         words += [(slot, self._device.mark(bindings.storages[name])) for name, slot in entry.marks.items()]
         return words + [(slot, bindings.shapes[name][axis]) for (name, axis), slot in context.extents.items()]
 
-    def same(self, bound: Bound) -> Iterator[tuple[int, int]]:
-        """(address, value) of the words that must be what they are: integers, and what tells of arrays."""
+    def same(self, bound: Bound, lent: Collection[str]) -> Iterator[tuple[int, int]]:
+        """(address, value) of the words that must be what they are: integers, and what tells of arrays.
+
+        The host's, at the places `lent`, may be in other memory.
+        """
         entry = self.entry(bound.executable)
         context, places = entry.context, entry.program.places
         params = zip(context.params, entry.program.params, strict=True)
         slots = {slot for slot, dtype in params if not dtype.is_float} | {*context.extents.values()}
-        slots |= {slot for name, slot in context.pointers.items() if places[name].kind == "ndarray"}
+        arrays = {name: slot for name, slot in context.pointers.items() if places[name].kind == "ndarray"}
+        slots |= {slot for name, slot in arrays.items() if name not in lent}
         return ((entry.slots + 8 * slot, value) for slot, value in self._words(bound) if slot in slots)
 
     def part(self, bound: Bound, words: Pairs) -> Part:

@@ -10,11 +10,11 @@ from typing import Literal, Protocol
 from ..errors import AdstackError
 from ..ir.structure import Kernel
 from ..runtime.graphs import Captured
-from ..runtime.memory.buffers import Buffer
+from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.plans import Plan
 from ..runtime.protocol.backend import Scalars
 from ..runtime.protocol.following import Follower
-from ..runtime.protocol.shortcuts import Argument, SameAttribute, Still, of_others
+from ..runtime.protocol.shortcuts import Argument, DeviceArgument, SameAttribute, Still, of_others
 from ..runtime.state import Runtime
 from ..runtime.threads.collection import uncollected
 from ..values.specs import Lowered, Request, ScalarSpec, Spec
@@ -72,9 +72,9 @@ class LaunchRecords(Protocol):
     def memories(self, call: Call) -> Sequence[Buffer]:
         """The memory that the reverse pass of a call may read."""
 
-    def note_taped(self, call: Call, *, touched: bool = False) -> None:
+    def note_taped(self, call: Call, *, touched: bool = False, held: Mapping[str, Array] | None = None) -> None:
         """Note that a tape has launched, and differentiates the launch itself; `touched` says whether later launches
-        of the tape have written what its reverse pass reads.
+        of the tape have written what its reverse pass reads, and `held` what arrays of the host held.
         """
 
 
@@ -152,8 +152,10 @@ class Specialisation:
 
     def follower(self, arguments: tuple[Argument, ...]) -> Follower | None:
         """What serves calls with such arguments where they are the next ones of a sequence; None if nothing does."""
-        if self.returns is not None or of_others(arguments):
+        if self.returns is not None or any(isinstance(one, DeviceArgument) for one in arguments):
             return None
+        if not of_others(arguments).isdisjoint(self.plan.compiled.written):
+            return None  # nobody tells what else looks at that memory
         words = self.conditions
         return None if words is None else self.plan.follower(arguments, self.attributes, words, (self.life.word,))
 

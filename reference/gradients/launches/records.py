@@ -28,7 +28,7 @@ from ...autodiff.activities.needed import needed
 from ...errors import AdstackError
 from ...runtime.compiled import MOST_REACHES
 from ...runtime.memory.blocks import Block
-from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.keeping import keep
 from ...runtime.memory.ledger import LEDGER
 from ...runtime.state import Runtime
@@ -105,8 +105,7 @@ class Records:
             for place in specialisation.kernel.places.values()
             if place.dtype.is_float and place.role == "primal"
         }
-        # more of them may get a gradient later
-        records = Records(specialisation, needed(specialisation.kernel, real), runtime)
+        records = Records(specialisation, needed(specialisation.kernel, real), runtime)  # more may get a gradient later
         if specialisation.plan.number:
             records.begin_late()
         return records
@@ -230,7 +229,7 @@ class Records:
             self._pending = ()
         return result
 
-    def note_taped(self, call: Call, *, touched: bool = False) -> None:
+    def note_taped(self, call: Call, *, touched: bool = False, held: Mapping[str, Array] | None = None) -> None:
         """A tape has launched, and differentiates it: outside, that can be done as long as nothing is written.
 
         The versions of memory are those that the first such launch found; launches outside a tape before it are
@@ -239,18 +238,19 @@ class Records:
         Args:
             call: the launch; of several at once any that nothing was written after, behind the first of them.
             touched: whether memory that matters was written by later launches of the tape.
+            held: by place, what arrays of the host held then, if that is not what they hold now.
         """
         if not self.takes_arguments:
-            self._tape = OTHER if touched else self._memory.versions(call)
+            self._tape = OTHER if touched else self._memory.versions(call, held)
         elif not self._is_taped:
             if self._served:
                 self._look_for_unnoted()
             if touched or self._found_others(call):
                 self._tape = OTHER
             elif self._tape is None:
-                self._tape = self._memory.versions(call)
+                self._tape = self._memory.versions(call, held)
         if self.takes_arguments and not (touched or self.keeps):
-            versions = self._memory.versions(call)
+            versions = self._memory.versions(call, held)
             if self.rereads or versions != self._tape:  # otherwise it found what any launch would find now
                 self._taped.note(call, versions)
         self._forget_all()

@@ -91,9 +91,9 @@ class Versioned:
         """The memory in a call."""
         return [self._memory(name, call) for name in self._names]
 
-    def versions(self, call: Call) -> Versions:
-        """The versions now."""
-        return tuple([self._version(name, call) for name in self._names])
+    def versions(self, call: Call, held: Mapping[str, Array] | None = None) -> Versions:
+        """The versions now; of the memory of some places, when it `held` something."""
+        return tuple([self._version(name, call, held.get(name) if held else None) for name in self._names])
 
     def are(self, versions: Versions, call: Call) -> bool:
         """Whether the memory in a call holds what some had of which these were the versions."""
@@ -104,11 +104,11 @@ class Versioned:
     def _memory(self, name: str, call: Call) -> Buffer:
         return self._fields[name] if name in self._fields else call.arrays[name]
 
-    def _version(self, name: str, call: Call) -> int | Contents:
+    def _version(self, name: str, call: Call, held: Array | None) -> int | Contents:
         buffer = self._memory(name, call)
         if buffer.owned and not buffer.shared and call.loans is None:
             return buffer.version
-        memory, contents = _of_others(name, buffer, call), self._known.get(name)
+        memory, contents = _of_others(name, buffer, call) if held is None else held, self._known.get(name)
         if memory is None:
             return buffer.version
         if contents is None or not contents.is_near or not contents.are_in(memory):

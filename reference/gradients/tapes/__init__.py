@@ -8,6 +8,7 @@ losses.py    what a tape starts from; reached.py: a loss that nothing computes i
 follow.py    tapes that follow what earlier ones did; program.py, steps.py: what is known of that
 run.py       calls that were followed
 cleared.py   gradients of ndarrays that start from zero; kept_regions.py: what calls that are followed keep
+lending.py   what arrays of the host hold that such calls are passed
 fallbacks.py why calls were not followed
 check.py     gradients compared with differences of the loss; nearness.py bounds how far rounding carries these
 report.py    what a tape has kept

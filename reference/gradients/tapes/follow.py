@@ -156,10 +156,10 @@ class Follow:
         self.open = False
         assert program is not None
         assert self._sequence is not None
-        end, torn = self._sequence.end()
+        end, torn, passed = self._sequence.end()
         self._unsubscribe(program.buffers)
         self.ahead = NOTHING
-        run = Run(program, self._first, end, self._objects)
+        run = Run(program, self._first, end, self._objects, passed)
         if end > self._first and program.alive:
             self._trace.append(run)
             self._at = end

@@ -11,10 +11,13 @@ from ...errors import AdstackMemoryError
 from ...ir.types import i32
 from ...runtime.adstacks.budget import current
 from ...runtime.memory.buffers import Buffer
-from ...runtime.protocol.following import Bound, Move, SequenceCall
+from ...runtime.protocol.following import Bound, Lent, Move, SequenceCall
 from ..memory.undo import Touched
+from ..modes.differentiated import with_arrays
+from .lending import Lending
 
 if TYPE_CHECKING:
+    from ...launch.arguments import Call
     from ...runtime.plans import Plan
     from ...runtime.protocol.backend import Backend, Storage
     from ..modes.differentiated import Differentiated
@@ -41,6 +44,9 @@ class Keeping:
         memory: what is kept, and copies of memory as it was before a launch.
         kept: for each call, what it keeps: (what the user calls the memory, how many elements, bytes).
         beside: for each call, what its reverse mode reads as memory from before the launch, by the names of places.
+        calls: each with memory for what arrays of the host hold; None for what is not followed.
+        lent: these arrays, of each call.
+        lending: the memory for them.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -48,6 +54,9 @@ class Keeping:
         self.memory: list[Buffer] = []
         self.kept: list[list[tuple[str, int, int]]] = []
         self.beside: list[Mapping[str, Buffer]] = []
+        self.calls: list[Call | None] = []
+        self.lent: list[Sequence[Lent]] = []
+        self.lending = Lending(backend)
         self._needed: dict[int, Touched] = {}
         self._beside: dict[object, Buffer] = {}
         self._between: dict[int, Buffer] = {}
@@ -56,26 +65,38 @@ class Keeping:
 
     def skip(self) -> None:
         """Note that something stands between the calls that is not followed."""
-        self.kept.append([])
-        self.beside.append({})
+        self._note([], {}, None, ())
+
+    def _note(
+        self, kept: list[tuple[str, int, int]], beside: Mapping[str, Buffer], call: Call | None, lent: Sequence[Lent]
+    ) -> None:
+        """Note what belongs to one more call."""
+        self.kept.append(kept)
+        self.beside.append(beside)
+        self.calls.append(call)
+        self.lent.append(lent)
 
     def add(self, step: Step) -> SequenceCall | None:
         """The next call; None, and nothing is added, if too much would have to be kept."""
         include_all(self._needed, step.before)
         regions = [(one, ranges) for one in step.written if (ranges := self._overwritten(one))]
         wanted = sum((end - start) * one.buffer.dtype.size for one, ranges in regions for start, end in ranges)
-        if wanted > max(_FREE_BYTES, _TIMES * step.nbytes) or (wanted and current().limit):
+        keeps = wanted or any(one.is_needed for one in step.lent)
+        if wanted > max(_FREE_BYTES, _TIMES * step.nbytes) or (keeps and current().limit):
             return None
         self._whole.clear()
         try:
             saves = [move for one, ranges in regions for move in self._saves(one.buffer, ranges)]
-            call = self._call(step, saves)
+            lent, memory = self.lending.of(step.lent)
+            bound = with_arrays(step.call, memory) if memory else step.call
+            call = self._call(step, bound, saves, lent)
         except (MemoryError, AdstackMemoryError):
             return None
+        self.lending.add(step.lent, lent, memory)
         include_all(self._needed, step.after)
-        self.beside.append({} if step.mode is None else self._latest)
         sizes = [(one, sum(end - start for start, end in ranges)) for one, ranges in regions]
-        self.kept.append([(one.label, size, size * one.buffer.dtype.size) for one, size in sizes])
+        kept = [(one.label, size, size * one.buffer.dtype.size) for one, size in sizes]
+        self._note(kept, {} if step.mode is None else self._latest, bound, lent)
         return call
 
     def _overwritten(self, written: Touched) -> list[Range]:
@@ -114,23 +135,23 @@ class Keeping:
             self._between[size] = Buffer(self._backend, i32, (max(size // i32.size, 1),))
         return self._between[size].storage
 
-    def _call(self, step: Step, saves: Sequence[Move]) -> SequenceCall:
-        plan, call = step.specialisation.plan, step.call
+    def _call(self, step: Step, call: Call, saves: Sequence[Move], lent: Sequence[Lent]) -> SequenceCall:
+        plan, words = step.specialisation.plan, [*step.words]
         forward = Bound(plan.compiled.executable, tuple(call.scalars), plan.bind(call.arrays))
         if step.mode is None:
-            return SequenceCall(step.follower, forward, None, saves, [*self._later(saves)], (), [*step.words])
+            return SequenceCall(step.follower, forward, None, saves, [*self._later(saves)], (), words, lent)
         copies = self._copies(step, saves)
         reverse, arrays = step.mode.plan, {**call.arrays, **copies}
         bound = Bound(
             *(reverse.compiled.executable, tuple(call.scalars), reverse.bind(arrays), reverse.compiled.written),
-            *_sizes(reverse, arrays),
+            *_sizes(reverse, arrays, {one.place for one in lent}),
         )
         memory = {**plan.buffers, **call.arrays}
         originals = ((memory[step.mode.beside[alias]], copy) for alias, copy in copies.items())
         apart = ((one, copy) for one, copy in originals if copy is not one and copy is not self._whole.get(id(one)))
         moves = [move for one, copy in apart for move in _copied(one, copy, saves)]
         self._latest = copies
-        return SequenceCall(step.follower, forward, bound, saves, [*self._later(saves)], moves, [*step.words])
+        return SequenceCall(step.follower, forward, bound, saves, [*self._later(saves)], moves, words, lent)
 
     def _copies(self, step: Step, saves: Sequence[Move]) -> Mapping[str, Buffer]:
         """What a reverse mode reads instead of memory from before the launch, by the names of its places.
@@ -157,12 +178,15 @@ class Keeping:
         return copy
 
 
-def _sizes(plan: Plan, arrays: Mapping[str, Buffer]) -> tuple[Sequence[Buffer] | None, int]:
-    """The memory that depths of adstacks depend on, None if on more than memory, and by how many parallel loops."""
+def _sizes(plan: Plan, arrays: Mapping[str, Buffer], lent: set[str]) -> tuple[Sequence[Buffer] | None, int]:
+    """The memory that depths of adstacks depend on, None if on more than memory whose writes are noted, and by how many
+    parallel loops.
+    """
     if plan.sizing is None:
         return (), 0
     memory = {**plan.buffers, **arrays}
-    reads = None if plan.sizing.transient else [memory[name] for name in plan.sizing.reads]
+    is_more = plan.sizing.transient or not lent.isdisjoint(plan.sizing.reads)
+    reads = None if is_more else [memory[name] for name in plan.sizing.reads]
     return reads, plan.sizing.reductions
 
 

@@ -47,7 +47,7 @@ class Span:
     needed: dict[int, Touched] = field(default_factory=dict)
     gradients: dict[int, Buffer] = field(default_factory=dict)
     cleared: dict[int, Buffer] = field(default_factory=dict)
-    noted: list[tuple[int, bool]] | None = None
+    noted: list[tuple[int, bool, int | None]] | None = None
 
     @classmethod
     def of(cls, steps: Iterable[Step]) -> Span:
@@ -168,19 +168,35 @@ class Program:
         """(number of the call, step) for each of some calls that is followed."""
         return [(at, step) for at, step in enumerate(self.steps[first:end], first) if step is not None]
 
-    def noted(self, first: int, end: int) -> list[tuple[int, bool]]:
-        """What the records of the kernels of some calls are told: (call, touched), see `Records.note_taped`."""
+    def noted(self, first: int, end: int) -> list[tuple[int, bool, int | None]]:
+        """What the records of the kernels of some calls are told: (call, touched, None), see `Records.note_taped`; or
+        with another call, which they are told, if that was passed other arrays of the host.
+        """
         span = self.span(first, end)
         if span.noted is None:
-            span.noted = [*_noted(self.served(first, end))]
+            calls = ((at, step, self._keeping.calls[at]) for at, step in self.served(first, end))
+            span.noted = [*_noted([(at, step, call) for at, step, call in calls if call is not None])]
         return span.noted
 
     def call(self, at: int) -> Call:
-        """A call with the numbers that it was made with last."""
-        step, sequence = self.steps[at], self.sequence
+        """A call with the numbers that it was made with last, on memory that holds what arrays of the host held."""
+        step, sequence, call = self.steps[at], self.sequence, self._keeping.calls[at]
         assert step is not None
         assert sequence is not None
-        return with_arrays(step.call, {}, sequence.scalars(at)) if step.takes_floats else step.call
+        assert call is not None
+        if not (step.takes_floats or step.lent):
+            return call
+        return with_arrays(call, self.held(at), sequence.scalars(at))
+
+    def lent(self, at: int) -> list[int]:
+        """Where it is noted what the arrays of the host held that were passed to a call last."""
+        assert self.sequence is not None
+        return [self.sequence.noted(one) for one in self._keeping.lent[at] if one.nbytes]
+
+    def held(self, at: int) -> dict[str, Buffer]:
+        """By place, what arrays of the host held when they were passed to a call last, as far as anybody needs it."""
+        assert self.sequence is not None
+        return dict(self._keeping.lending.held(self._keeping.lent[at], self.sequence))
 
     def short(self, at: int, limit: HeapLimit) -> None:
         """Reverse a call whose adstacks have no room."""
@@ -190,18 +206,18 @@ class Program:
         step.mode.go_on(with_arrays(self.call(at), self._keeping.beside[at]), limit)
 
 
-def _noted(served: Sequence[tuple[int, Step]]) -> Iterator[tuple[int, bool]]:
+def _noted(served: Sequence[tuple[int, Step, Call]]) -> Iterator[tuple[int, bool, int | None]]:
     """See `Program.noted`: of each kernel the first call or, if it takes no arguments, the last; and those after which
     nothing was written that matters, where the first does not stand for them.
     """
     touched, written = dict[int, bool](), set[int]()
-    for at, step in reversed(served):
+    for at, step, call in reversed(served):
         if step.specialisation.records is not None:
-            touched[at] = not written.isdisjoint(map(id, step.specialisation.records.memories(step.call)))
+            touched[at] = not written.isdisjoint(map(id, step.specialisation.records.memories(call)))
         written.update(id(one.buffer) for one in step.written)
-    firsts = {id(step.specialisation): at for at, step in reversed(served)}
-    lasts = {id(step.specialisation): at for at, step in served}
-    for at, step in served:
+    firsts = {id(step.specialisation): at for at, step, _ in reversed(served)}
+    lasts = {id(step.specialisation): at for at, step, _ in served}
+    for at, step, _ in served:
         records, first = step.specialisation.records, firsts[id(step.specialisation)]
         if records is None:
             continue
@@ -209,8 +225,8 @@ def _noted(served: Sequence[tuple[int, Step]]) -> Iterator[tuple[int, bool]]:
             is_told = at == lasts[id(step.specialisation)]
         else:
             is_told = at == first or (not touched[at] and (touched[first] or records.rereads))
-        if is_told:
-            yield at, touched[at]
+        if is_told or (step.lent and not touched[at]):
+            yield at, touched[at], None if is_told else first
 
 
 def _nobody() -> None:

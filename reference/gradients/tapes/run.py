@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ...errors import AdstackRuntimeError
-from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.observers import OBSERVERS, tell_others
 from ...runtime.protocol.following import Progress
 from ...values.kinds import KernelObject
 from ..events import Event, may_write
 from ..memory.undo import Rewound, Touched, standing
 from .program import Program
+
+if TYPE_CHECKING:
+    from ...launch.arguments import Call
+    from .steps import Step
 
 __all__ = ["Run", "torn"]
 
@@ -27,6 +32,7 @@ class Run(Event):
 
     Attributes:
         objects: what the program was learned with.
+        passed: arrays of the host that were passed, one call after the other.
         told: what was called, once the program has been followed again.
     """
 
@@ -34,6 +40,7 @@ class Run(Event):
     first: int
     end: int
     objects: Sequence[object]
+    passed: Sequence[object] = ()
     told: list[Called] | None = None
     __hash__ = object.__hash__
 
@@ -48,11 +55,18 @@ class Run(Event):
         return [*self._told()] if self.told is None else self.told
 
     def _told(self) -> Iterator[Called]:
+        passed = iter(self.passed)
         for at, step in self.program.served(self.first, self.end):
-            assert self.program.sequence is not None
-            scalars = iter(self.program.sequence.scalars(at))
-            args = zip(step.args, step.numbers, strict=True)
-            yield step.kernel(), tuple(next(scalars) if number else reference() for reference, number in args)
+            yield step.kernel(), self._arguments(at, step, passed)
+
+    def _arguments(self, at: int, step: Step, passed: Iterator[object]) -> tuple[object, ...]:
+        """The arguments of a call, of which the arrays of the host come next among those that were passed."""
+        assert self.program.sequence is not None
+        scalars = iter(self.program.sequence.scalars(at))
+        args = [next(scalars) if number else one() for one, number in zip(step.args, step.numbers, strict=True)]
+        for one in step.lent:
+            args[one.argument] = next(passed)
+        return tuple(args)
 
     def forget(self) -> None:
         """See `Following.forget`."""
@@ -60,11 +74,32 @@ class Run(Event):
 
     def note(self) -> None:
         """Let the records of the launches' kernels know that a tape made them."""
-        for at, touched in self.program.noted(self.first, self.end):
+        lent = self._lent() if self.passed else {}
+        for at, touched, like in self.program.noted(self.first, self.end):
             step = self.program.steps[at]
-            if step is not None and step.specialisation.records is not None:
-                call = self.program.call(at) if step.takes_floats else step.call
-                step.specialisation.records.note_taped(call, touched=touched)
+            records = None if step is None else step.specialisation.records
+            is_known = like is not None and self._are_alike(like, at, lent)
+            if step is None or records is None or is_known:
+                continue
+            call, held = (self._on_lent(at, step, lent[at]) if step.lent else None) or (self.program.call(at), {})
+            records.note_taped(call, touched=touched, held=held)
+
+    def _lent(self) -> dict[int, Sequence[object]]:
+        """The arrays of the host that were passed, by the call."""
+        passed = iter(self.passed)
+        served = self.program.served(self.first, self.end)
+        return {at: [next(passed) for _ in step.lent] for at, step in served if step.lent}
+
+    def _are_alike(self, one: int, other: int, lent: Mapping[int, Sequence[object]]) -> bool:
+        """Whether two calls of a kernel were passed the same arrays of the host, which held the same."""
+        is_same = all(first is second for first, second in zip(lent[one], lent[other], strict=True))
+        return is_same and self.program.lent(one) == self.program.lent(other)
+
+    def _on_lent(self, at: int, step: Step, lent: Sequence[object]) -> tuple[Call, Mapping[str, Array]] | None:
+        """A call on the very arrays that it was passed, and what they held; None if they would be passed otherwise."""
+        specialisation, call, _ = step.kernel().prepared(self._arguments(at, step, iter(lent)), {})
+        held = {place: buffer.read() for place, buffer in self.program.held(at).items()}
+        return (call, held) if specialisation is step.specialisation else None
 
     @property
     def written(self) -> Sequence[Touched]:

@@ -1,7 +1,8 @@
 """One call that a tape has learned, and that it may follow: `Step`.
 
-A step is known by its key: the specialisation, the integers, and the memory. Where launches read and write depends on
-these alone. It does not keep alive what users hold: the kernel, arrays, objects.
+A step is known by its key: the specialisation, the integers, and the memory; of arrays of the host that it only reads,
+their extents. Where launches read and write depends on these alone. It does not keep alive what users hold: the kernel,
+arrays, objects.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ...values.kinds import KernelObject
 from ..events import Launch
 from ..memory.undo import Touched
 from ..modes.differentiated import Differentiated
+from .lending import LentArray, lent_arrays, without
 
 if TYPE_CHECKING:
     from ...launch.arguments import Call
@@ -36,9 +38,10 @@ Reference = Callable[[], Any]
 
 
 def key_of_call(specialisation: Specialisation, call: Call) -> Key:
-    """Equal for calls of one specialisation with the same integers, on the same memory."""
+    """Equal for calls of one specialisation with the same integers, on the same memory: that of others has no name."""
     integers = tuple([scalar if isinstance(scalar, int) else None for scalar in call.scalars])
-    return id(specialisation), integers, tuple([(name, id(buffer)) for name, buffer in call.arrays.items()])
+    arrays = [(name, id(buffer) if buffer.owned else buffer.shape) for name, buffer in call.arrays.items()]
+    return id(specialisation), integers, tuple(arrays)
 
 
 @dataclass(eq=False)
@@ -49,7 +52,9 @@ class Step:
         key: what it is known by.
         kernel, args: what was called; the arguments by reference.
         numbers: which of the arguments are numbers that a launch is handed: not those that are compiled in.
-        made, call, mode: what serves it, see `Launch`; numbers that are not integers may be others each time.
+        made, call, mode: what serves it, see `Launch`; numbers that are not integers may be others each time, and the
+            call has no arrays of the host.
+        lent: these arrays, which come with each call.
         follower: what serves it without Python.
         written, before, after: the elements that it writes, and that its reverse mode needs as they were before the
             launch and after it.
@@ -64,6 +69,7 @@ class Step:
     numbers: tuple[bool, ...]
     specialisation: Specialisation
     call: Call
+    lent: Sequence[LentArray]
     mode: Differentiated | None
     follower: Follower
     written: Sequence[Touched]
@@ -78,21 +84,25 @@ class Step:
     def of(kernel: KernelObject, args: tuple[Any, ...], launch: Launch, cleared: Sequence[Buffer]) -> Step | str:
         """The step of a call that was recorded as one launch; if it can't be followed, the reason."""
         specialisation, call, mode = launch.specialisation, launch.call, launch.mode
-        buffers = _buffers(launch)
-        refusal = _refusal(launch, buffers)
+        lent = lent_arrays(kernel, args, launch)
+        others = {id(call.arrays[one.place]) for one in lent}
+        buffers = [buffer for buffer in _buffers(launch) if id(buffer) not in others]
+        refusal = _refusal(launch, buffers, lent)
         if refusal:
             return refusal
         follower = kernel.follower(specialisation, args)
         if follower is None:
             return "arguments"
-        before, after = launch.needed()
+        before, after = ([one for one in needed if id(one.buffer) not in others] for needed in launch.needed())
         nbytes = sum(change.nbytes for change in launch.changes)
         numbers = tuple(isinstance(parameter, ScalarParameter) for parameter in kernel.parameters)
-        references = ref(kernel), tuple(map(_reference, args)), numbers
+        passed = {one.argument for one in lent}
+        references = ref(kernel), tuple(_nothing if k in passed else _reference(a) for k, a in enumerate(args)), numbers
         regions = launch.written(), before, after
         key, gradients = key_of_call(specialisation, call), [*launch.gradients]
         return Step(
-            key, *references, specialisation, call, mode, follower, *regions, gradients, cleared, nbytes, buffers
+            *(key, *references, specialisation, without(call, lent), lent, mode, follower),
+            *(*regions, gradients, cleared, nbytes, buffers),
         )
 
     @cached_property
@@ -103,7 +113,7 @@ class Step:
     @property
     def references(self) -> Iterator[Reference]:
         """To what it was learned with."""
-        yield from (self.kernel, *self.args)
+        yield from (self.kernel, *(one for one in self.args if one is not _nothing))
         yield from map(_reference, self.specialisation.life.objects())
 
     @property
@@ -115,13 +125,14 @@ class Step:
                 yield ctypes.addressof(record) + 8 * BESIDE, record[BESIDE]
 
 
-def _refusal(launch: Launch, buffers: Sequence[Buffer]) -> str:
-    """Why a launch can't be followed: a name of `counts.REASONS`; empty if it can."""
+def _refusal(launch: Launch, buffers: Sequence[Buffer], lent: Sequence[LentArray]) -> str:
+    """Why a launch on some memory can't be followed: a name of `fallbacks.REASONS`; empty if it can."""
     if type(launch) is not Launch:
         return "logged"
     if launch.specialisation.returns is not None or (launch.mode is not None and launch.mode.seeds):
         return "returns"
-    if launch.call.loans is not None or not all(b.owned and b.alive and not b.shared for b in buffers):
+    loans = {loan.place for loan in launch.call.loans or ()} - {one.place for one in lent}
+    if loans or not all(b.owned and b.alive and not b.shared for b in buffers):
         return "shared"
     if launch.mode is not None and launch.mode.plan.compiled.races is not None:
         return "checked"
@@ -136,6 +147,10 @@ def _buffers(launch: Launch) -> list[Buffer]:
     reverse = {} if launch.mode is None else launch.mode.plan.buffers
     every = [*launch.specialisation.plan.buffers.values(), *launch.call.arrays.values(), *reverse.values()]
     return list({id(buffer): buffer for buffer in every}.values())
+
+
+def _nothing() -> None:
+    """Stands for an argument that comes with each call."""
 
 
 def _reference(value: Any) -> Reference:

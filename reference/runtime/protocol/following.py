@@ -18,7 +18,7 @@ from .backend import Backend, Bindings, Executable, Scalar, Scalars, Storage
 from .shortcuts import Shortcut
 from .words import Recorded
 
-__all__ = ["Bound", "Follower", "Following", "Move", "SequenceCall", "Sequenced", "Sizing", "following"]
+__all__ = ["Bound", "Follower", "Following", "Lent", "Move", "SequenceCall", "Sequenced", "Sizing", "following"]
 
 
 Progress: TypeAlias = Any
@@ -80,6 +80,28 @@ class Move:
     nbytes: int
 
 
+@dataclass(frozen=True, eq=False)
+class Lent:
+    """An array of the host that is passed to a call, another one each time, and that the call only reads.
+
+    What it holds is noted before the launch, since others may write it at any time: the reverse mode reads that. Where
+    it is what was noted for an earlier call, nothing is copied.
+
+    Attributes:
+        argument: which argument it is.
+        place: what it stands for.
+        nbytes: of what is noted; 0 if nothing is.
+        memory: of this call, for what the array holds; None if the call is served only where nothing is copied.
+        earlier: what is noted for another call before this one; None if that is what this call noted last.
+    """
+
+    argument: int
+    place: str
+    nbytes: int
+    memory: Storage | None
+    earlier: Lent | None
+
+
 @dataclass(frozen=True)
 class SequenceCall:
     """One call of a sequence.
@@ -92,6 +114,7 @@ class SequenceCall:
         later: how that is exchanged with what is there when the call has been reversed.
         beside: what is copied before the reverse mode runs.
         words: (address, value) of words that must be what they are.
+        lent: arrays of the host among its arguments, in their order.
     """
 
     follower: Follower
@@ -101,6 +124,7 @@ class SequenceCall:
     later: Sequence[Move] = ()
     beside: Sequence[Move] = ()
     words: Sequence[tuple[int, int]] = ()
+    lent: Sequence[Lent] = ()
 
 
 class Sequenced(Protocol):
@@ -109,8 +133,13 @@ class Sequenced(Protocol):
     def begin(self, first: int) -> None:
         """Serve the calls of this thread from the `first`th of the sequence on, as long as they come in order."""
 
-    def end(self) -> tuple[int, bool]:
-        """Serve no more of them: up to which one they came, and whether that one began and did not come to its end."""
+    def end(self) -> tuple[int, bool, list[Any]]:
+        """Serve no more of them: up to which one they came, whether that one began and did not come to its end, and the
+        arrays of the host that were passed, as in `SequenceCall.lent`, one call after the other.
+        """
+
+    def noted(self, lent: Lent) -> int:
+        """The address of what was noted of an array when its call was served last."""
 
     def scalars(self, call: int) -> Sequence[Scalar]:
         """The scalar arguments of a call when it was served last."""
