@@ -59,6 +59,11 @@ def _union(one: Box, other: Box) -> Box | None:
 
 def intersection(one: Box, other: Box) -> Box | None:
     """The indices that both hold; None if there are none."""
+    for (a, b), (c, d) in zip(one, other, strict=True):
+        if a < c or b > d:
+            break
+    else:
+        return one  # which lies in the other one, most of the time
     common = []
     for (a, b), (c, d) in zip(one, other, strict=True):
         low, high = (a if a > c else c), (b if b < d else d)

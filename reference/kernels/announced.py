@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from weakref import ReferenceType, ref
 
 from ..data.ndarrays import Ndarray
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..runtime.plans import Plan
     from ..runtime.protocol.backend import Scalar
     from ..runtime.protocol.following import Follower
+    from ..runtime.writes import Writes
 
 __all__ = ["Announced", "AnnouncedCalls"]
 
@@ -43,6 +44,22 @@ _NONE: Final = -1
 """No epoch has this number."""
 
 
+class Known:
+    """A call that need not be looked at anew.
+
+    Attributes:
+        call: what it passes.
+        writes: what its launches write.
+        reverses: what those of its reverse modes write, by the identity of the mode.
+    """
+
+    __slots__ = ("call", "reverses", "writes")
+
+    def __init__(self, call: Call, plan: Plan) -> None:
+        self.call, self.writes = call, plan.writes(call.scalars, call.arrays)
+        self.reverses: dict[int, Writes] = {}
+
+
 class _LookedAt(NamedTuple):
     """Calls that need not be looked at anew.
 
@@ -51,7 +68,7 @@ class _LookedAt(NamedTuple):
         arrays: those of these calls, by identity.
     """
 
-    calls: dict[tuple[object, ...], Call]
+    calls: dict[tuple[object, ...], Known]
     arrays: dict[int, ReferenceType[Ndarray]]
 
 
@@ -95,45 +112,55 @@ class AnnouncedCalls:
 
     def serve(self, args: tuple[object, ...]) -> bool:
         """Serve a call; False if it is another one, or if it has to be looked at anew."""
-        call = self.known(args)
-        if call is None:
+        known = self.known(args)
+        if known is None:
             return False
         specialisation = self.specialisation
         specialisation.calls += 1
-        launch = partial(specialisation.run_by, self._launch, args)
+        launch = partial(specialisation.run_by, self._launch, args, known.writes)
         if specialisation.records is None:
-            launch(call)
+            launch(known.call)
         else:
-            specialisation.records.launch(call, launch)
+            specialisation.records.launch(known.call, launch)
         return True
 
-    def known(self, args: tuple[object, ...]) -> Call | None:
-        """What a call passes; None if it is another one, or if it has to be looked at anew."""
+    def known(self, args: tuple[object, ...]) -> Known | None:
+        """A call that passes these arguments; None if it is another one, or if it has to be looked at anew."""
         specialisation = self.specialisation
         if GUARD[ASKING] or specialisation.placed != PLACED[0] or not specialisation.life.word.value:
             return None
         if len(args) != len(self._takes) or (GUARD[EPOCH] != self._epoch and not self._renew()):
             return None
-        scalars: list[Scalar] = []
-        arrays: list[int] = []
-        for value, (kind, low, high) in zip(args, self._takes, strict=True):
-            if kind is None:
-                if id(value) != low:
-                    return None
-            elif value.__class__ is not kind:
-                return None
-            elif kind is Ndarray:
-                arrays.append(id(value))
-            elif low <= value <= high:  # type: ignore[operator]
-                scalars.append(value)  # type: ignore[arg-type]
+        key: list[object] = []
+        for value, (kind, _, _) in zip(args, self._takes, strict=True):
+            if value.__class__ is kind:
+                key.append(id(value) if kind is Ndarray else value)
+            elif kind is None:
+                key.append(id(value))
             else:
                 return None
         if specialisation.captured and not specialisation.is_current():
             return None
-        params = specialisation.plan.compiled.program.params
-        numbers = (scalar_bits(params, scalars),) if self._has_floats else scalars  # equal floats may be other ones
-        key = (*numbers, *arrays)
-        return self._looked_at.calls.get(key) or self._passing(args, scalars, key)
+        if self._has_floats and self._are_taken(args):  # equal ones may be others
+            key.append(scalar_bits(specialisation.plan.compiled.program.params, self._scalars(args)))
+        known = self._looked_at.calls.get(tuple(key))
+        return known or (self._passing(args, tuple(key)) if self._are_taken(args) else None)
+
+    def _are_taken(self, args: tuple[object, ...]) -> bool:
+        """Whether arguments of the right types are those of such a call: numbers within range, and the same objects."""
+        for value, (kind, low, high) in zip(args, self._takes, strict=True):
+            if kind is None:
+                if id(value) != low:
+                    return False
+            elif kind is not Ndarray and not low <= value <= high:  # type: ignore[operator]
+                return False
+        return True
+
+    def _scalars(self, args: tuple[object, ...]) -> list[Scalar]:
+        """The numbers among arguments that a launch is handed."""
+        taken = zip(args, self._takes, strict=True)
+        numbers: list[Any] = [value for value, (kind, _, _) in taken if kind is not None and kind is not Ndarray]
+        return numbers
 
     def _renew(self) -> bool:
         """Serve calls in the epoch of now, if all memory is still there, and ours alone."""
@@ -154,16 +181,16 @@ class AnnouncedCalls:
         specialisation = self.specialisation
         if specialisation.records is None or not (specialisation.records.notes or self._has_arrays):
             return False
-        call = self.known(args)
-        if call is None:
+        known = self.known(args)
+        if known is None:
             return False
         if not self._is_reversed:
             self._is_reversed = True  # Python serves the first one, and lets machine code serve those that it can
             return False
-        reverse_last_launch(specialisation, call, current(), partial(self._launch_reverse, args))
+        reverse_last_launch(specialisation, known.call, current(), partial(self._launch_reverse, args, known))
         return True
 
-    def _launch_reverse(self, args: tuple[object, ...], mode: Differentiated, call: Call) -> None:
+    def _launch_reverse(self, args: tuple[object, ...], known: Known, mode: Differentiated, call: Call) -> None:
         """Launch reverse mode of a call of these arguments, by machine code if it can.
 
         Python makes the first launch: machine code that is made behind it takes for granted that the depths of adstacks
@@ -171,21 +198,21 @@ class AnnouncedCalls:
         """
         reverse = self._reverses.get(id(mode))
         if reverse is not None:
-            reverse.launch(args, call)
+            reverse.launch(args, known)
             return
         mode.launch(call)
         self._reverses[id(mode)] = Reverse(mode, self._arguments, self._prepared)
 
     def _prepared(self, args: tuple[object, ...]) -> Call:
-        call = self.known(args)
-        assert call is not None  # it was a moment ago
-        return call
+        known = self.known(args)
+        assert known is not None  # it was a moment ago
+        return known.call
 
-    def _passing(self, args: tuple[object, ...], scalars: list[Scalar], key: tuple[object, ...]) -> Call | None:
+    def _passing(self, args: tuple[object, ...], key: tuple[object, ...]) -> Known | None:
         """A call with some arguments, which is noted under a key; None if it has to be looked at each time."""
         if not self._has_arrays:
             call = Call()
-            call.scalars = scalars
+            call.scalars = self._scalars(args)
         else:
             looked_at = self._prepare(self.specialisation, args)
             if looked_at is None or looked_at.loans or any(array.shared for array in looked_at.arrays.values()):
@@ -197,8 +224,8 @@ class AnnouncedCalls:
         for value in args:
             if isinstance(value, Ndarray) and id(value) not in noted.arrays:
                 noted.arrays[id(value)] = ref(value, self._forget_arrays)
-        noted.calls[key] = call
-        return call
+        known = noted.calls[key] = Known(call, self.specialisation.plan)
+        return known
 
     def _forget_arrays(self, _: object = None) -> None:
         """Forget the calls that pass arrays, whose memory they keep: one of them is gone, or may be another one."""
@@ -220,15 +247,19 @@ class Reverse:
         self._follower = announced(mode, tuple(arguments), prepare)
         self._launch = None if self._follower is None else self._follower.always(refuse)
 
-    def launch(self, args: tuple[object, ...], call: Call) -> None:
+    def launch(self, args: tuple[object, ...], known: Known) -> None:
         """Launch it for a call with these arguments."""
+        mode, call = self._mode, known.call
         if self._launch is None or not (GUARD[EPOCH] == self._epoch or self._renew()):
-            self._mode.launch(call)
+            mode.launch(call)
             return
-        if call.arrays:
-            self._mode.check(call)
-        if not self._mode.plan.serve(self._launch, args, call.scalars, call.arrays):
-            self._mode.launch(call)
+        writes = known.reverses.get(id(mode))
+        if writes is None:
+            if call.arrays:
+                mode.check(call)  # which finds the same as long as the call is known
+            writes = known.reverses[id(mode)] = mode.plan.writes(call.scalars, call.arrays)
+        if not mode.plan.serve(self._launch, args, writes):
+            mode.launch(call)
 
     def _renew(self) -> bool:
         epoch = GUARD[EPOCH]

@@ -66,10 +66,14 @@ class Gradient(ByName):
         real number. A parameter of that name is passed by position.
         """
         ended = state.ENDED[0]
-        with self.kernel.shown, RUNTIME_LOCK.lock:
-            if state.ENDED[0] != ended:
-                self.kernel.check_unended(ended)
-            self._serve(args, kwargs)
+        try:
+            with RUNTIME_LOCK.lock:
+                if state.ENDED[0] != ended:
+                    self.kernel.check_unended(ended)
+                self._serve(args, kwargs)
+        except BaseException:
+            with self.kernel.shown:
+                raise
 
     def _serve(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         capture = capturing() if RECORDERS else None

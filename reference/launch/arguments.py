@@ -40,9 +40,11 @@ class Call:
         owners: place name -> the object that owns the memory of a numpy array, where one can tell.
         seeds: for reverse mode, the adjoints of the real numbers that the kernel returned; empty: nothing is connected.
         identity: what tells a call from others of its kernel, once somebody has asked for that.
+        needed: what knows that the elements are needed which it has read, see `gradients/launches/records.py`.
+        reads: what its reverse mode reads, once somebody has asked for that, see `gradients/launches/last_launch.py`.
     """
 
-    __slots__ = ("arrays", "identity", "key", "loans", "owners", "scalars", "seeds")
+    __slots__ = ("arrays", "identity", "key", "loans", "needed", "owners", "reads", "scalars", "seeds")
 
     def __init__(self) -> None:
         self.key: list[object] = []
@@ -52,6 +54,8 @@ class Call:
         self.owners: dict[str, object] | None = None
         self.seeds: tuple[float, ...] = ()
         self.identity: object = None
+        self.needed: object = None
+        self.reads: object = None
 
     @property
     def lent(self) -> frozenset[str]:

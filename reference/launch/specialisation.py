@@ -17,6 +17,7 @@ from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument, DeviceArgument, SameAttribute, Still, of_others
 from ..runtime.state import Runtime
 from ..runtime.threads.collection import uncollected
+from ..runtime.writes import Writes
 from ..values.specs import Lowered, Request, ScalarSpec, Spec
 from .arguments import Call
 from .attributes import Attribute, Attributes, attributes, conditions
@@ -185,9 +186,9 @@ class Specialisation:
         scalars = run_plan(self.plan, call)
         return None if self.returns is None else result_value(self.returns, scalars)
 
-    def run_by(self, machine_code: Callable[..., object], args: tuple[object, ...], call: Call) -> None:
+    def run_by(self, machine_code: Callable[..., object], args: tuple[object, ...], writes: Writes, call: Call) -> None:
         """As `run`, by machine code, if it does it: see `Plan.serve`."""
-        if not self.plan.serve(machine_code, args, call.scalars, call.arrays):
+        if not self.plan.serve(machine_code, args, writes):
             self.run(call)
 
     def stages(self, runtime: Runtime) -> dict[str, str]:

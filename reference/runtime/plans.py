@@ -14,13 +14,14 @@ from .compiled import Compiled
 from .memory.buffers import Buffer
 from .memory.keeping import Copies
 from .memory.observers import OBSERVERS, tell_others
-from .memory.provenance import Sources
+from .memory.provenance import Source, Sources
 from .memory.streams import ordered
 from .protocol.abilities import copying, serving, sharing
 from .protocol.backend import Backend, Bindings, Scalar, Scalars
 from .protocol.following import Follower, following
 from .protocol.shortcuts import Argument, Before, SameAttribute, Shortcut, Still
 from .sizes import Sizing
+from .writes import Writes
 
 __all__ = ["Plan", "launched", "refuse"]
 
@@ -54,6 +55,7 @@ class Plan:
         self._arguments = {n: p for n, p in compiled.program.places.items() if p.kind == "ndarray"}
         self._written_arguments = tuple(n for n in self._arguments if n in compiled.written)
         self._sources = Sources(compiled, self.buffers)
+        self._writes: Writes | None = None  # of launches without arguments
         self.sizing = Sizing.of(compiled)
         self._orders = sharing(backend) is not None
         self._copies = copying(backend) is not None
@@ -72,7 +74,7 @@ class Plan:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
         try:
-            self._announce(scalars, arrays)
+            self._announce(self.writes(scalars, arrays))
             bindings = self.bind(arrays)
             if self.sizing is not None:
                 bindings.sized = self.sizing.holds(scalars, {**self.buffers, **arrays} if arrays else self.buffers)
@@ -93,31 +95,24 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
-    def serve(
-        self,
-        machine_code: Callable[..., object],
-        args: tuple[object, ...],
-        scalars: Scalars,
-        arrays: Mapping[str, Buffer],
-    ) -> bool:
+    def serve(self, machine_code: Callable[..., object], args: tuple[object, ...], writes: Writes) -> bool:
         """Announce what a launch writes, and make it by machine code; False if that leaves it to Python.
 
         Args:
             machine_code: serves such calls, and leaves all others to `refuse`.
             args: what it is called with.
-            scalars: the scalar arguments among these.
-            arrays: the array arguments among these.
+            writes: what the launch writes.
         """
         try:
-            self._announce(scalars, arrays)
+            self._announce(writes)
             is_served = launched(machine_code, args) is not _REFUSED
             if not is_served:
-                self._forget(arrays)  # which has not been written, though it was announced
+                self._forget(writes.arrays)  # which has not been written, though it was announced
         except BaseException:
-            self._forget(arrays)
+            self._forget(writes.arrays)
             raise
         if is_served:
-            for _, buffer in self._written_memory(arrays):
+            for _, buffer in writes.memory:
                 if buffer.watch is not None:
                     buffer.watch.history.unseen += 1  # this write of machine code was announced
         return is_served
@@ -139,25 +134,40 @@ class Plan:
             if buffer.watch is not None:
                 buffer.watch.history.forget()
 
-    def _announce(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> None:
+    def writes(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> Writes:
+        """What launches with these arguments write."""
+        if scalars or arrays:
+            return Writes(scalars, arrays, self._written_memory(arrays))
+        if self._writes is None:
+            self._writes = Writes((), {}, self._written_always)
+        return self._writes
+
+    def _source(self, writes: Writes) -> Source:
+        """Where that comes from which launches write."""
+        arrays = writes.arrays
+        shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
+        reach = self.compiled.reach(writes.scalars, shapes)
+        writes.boxes = {name: reach.written.get(name, ()) for name, _ in writes.memory}
+        writes.source = self._sources.source(writes.scalars, arrays, reach)
+        return writes.source
+
+    def _announce(self, writes: Writes) -> None:
         """Say what a launch is about to write."""
-        written = self._written_memory(arrays) if self._written_arguments else self._written_always
         if OBSERVERS:
-            for _, buffer in written:
+            for _, buffer in writes.memory:
                 tell_others(buffer)
-        launch, reach, launches = None, None, 0
+        launch, launches = None, 0
         copies = Copies() if self._copies else None
         try:
-            for name, buffer in written:
+            for name, buffer in writes.memory:
                 watch = buffer.watch
                 if watch is None:
                     continue
-                if launch is None or reach is None:
-                    shapes = {name: buffer.shape for name, buffer in arrays.items()} if arrays else {}
-                    reach, launches = self.compiled.reach(scalars, shapes), self.backend.launches
-                    launch = self._sources.written(scalars, arrays, reach)
+                if launch is None:
+                    launch = self._sources.written(writes.source or self._source(writes))
+                    launches = self.backend.launches
                 told = launch, name, launches
-                watch.before(buffer, self.compiled.writers[name], reach.written.get(name, ()), told, copies)
+                watch.before(buffer, self.compiled.writers[name], writes.boxes[name], told, copies)
         finally:
             if copies is not None:
                 copies.queue(self.backend)

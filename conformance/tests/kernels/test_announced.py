@@ -338,3 +338,43 @@ def test_depths_are_those_of_the_memory_of_now_where_machine_code_is_made_late()
     assert gradient(0, by=1) == [0.0] * 4  # Python serves calls by keywords
     assert gradient(3, 1) == [3.0, 12.0, 27.0, 48.0]
     assert gradient(2, 1) == [2.0, 4.0, 6.0, 8.0]
+
+
+class Chain:
+    """A history in one ndarray."""
+
+    def __init__(self) -> None:
+        self.x = qd.ndarray(qd.f32, (5, 8), needs_grad=True)
+        loss = self.loss = qd.field(qd.f32, (), needs_grad=True)
+        self.x.fill(1.0)
+
+        @qd.kernel
+        def square(x: qd.types.ndarray(), t: qd.i32):
+            for i in range(8):
+                x[t + 1, i] = x[t, i] * x[t, i]
+
+        @qd.kernel
+        def total(x: qd.types.ndarray()):
+            for i in range(8):
+                loss[None] += x[4, i]
+
+        self.square, self.total = square, total
+
+    def there_and_back(self) -> None:
+        for t in range(4):
+            self.square(self.x, t)
+        for t in reversed(range(4)):
+            self.square.grad(self.x, t)
+
+
+def test_what_launches_need_is_kept_anew_after_a_tape_has_forgotten_those_before_it() -> None:
+    chain = Chain()
+    for _ in range(3):
+        chain.there_and_back()
+        with qd.ad.Tape(chain.loss):
+            chain.square(chain.x, 0)
+            chain.total(chain.x)
+    chain.square(chain.x, 1)
+    chain.x[1, 3] = 7.0
+    with pytest.raises(AdstackDataAccessError, match="needs x"):
+        chain.square.grad(chain.x, 1)

@@ -27,7 +27,7 @@ from ..modes.state import Beside, Way, state_of
 if TYPE_CHECKING:
     from ...launch.arguments import Call
 
-__all__ = ["KeptLaunch", "kept_launches", "kept_way", "reversing"]
+__all__ = ["KeptLaunch", "kept_launches", "kept_way", "loaded", "reversing"]
 
 
 def kept_way(specialisation: Specialisation, names: Collection[str], runtime: Runtime) -> Way | None:
@@ -44,6 +44,12 @@ def kept_way(specialisation: Specialisation, names: Collection[str], runtime: Ru
     except AdstackError:
         return None  # .grad() will say why
     return None
+
+
+def loaded(specialisation: Specialisation) -> set[str]:
+    """The places that the kernel reads."""
+    places = (op.attrs["place"] for op in specialisation.kernel.body.walk() if "place" in op.attrs and op.opdef.reads)
+    return {place.name for place in places if place.role == "primal" and place.kind != "temp"}
 
 
 def _may_lose(specialisation: Specialisation, names: Collection[str]) -> bool:

@@ -177,12 +177,11 @@ def _suspects(
     """What of that which a reverse mode may read may have been written since a launch, which may be one in parts."""
     suspects = []
     is_known = record is not None and (records.takes_arguments or record.kept)
-    for name, boxes in _read(records, mode, call, piece):
+    for name, boxes, buffer in _read(records, mode, call, piece):
         copy = None if record is None else record.copies.get(name)
         if record is not None and copy is not None:
             suspects.append(_Suspect(name, boxes, record.number, copy))
             continue
-        buffer = records.fields[name] if name in records.fields else call.arrays[name]
         if piece is not None:
             since: int | None = piece.number
         else:
@@ -215,10 +214,20 @@ def _changes(records: Records, call: Call, mode: Differentiated, suspects: Seque
             buffer.drop()
 
 
+class _Reads(NamedTuple):
+    """The memory that a reverse mode may read in a call: (name of the place, boxes, memory)."""
+
+    mode: Differentiated
+    memory: Sequence[tuple[str, Sequence[Box], Buffer]]
+
+
 def _read(
     records: Records, mode: Differentiated, call: Call, piece: KeptLaunch | None
-) -> Sequence[tuple[str, Sequence[Box]]]:
-    """The memory that a reverse mode may read, unless nothing has written it: (name of the place, boxes)."""
+) -> Sequence[tuple[str, Sequence[Box], Buffer]]:
+    """The memory that a reverse mode may read, unless nothing has written it: as in `_Reads`."""
+    known = call.reads
+    if piece is None and isinstance(known, _Reads) and known.mode is mode:
+        return known.memory
     watched = records.fields.keys() | records.arrays
     unwatched = mode.inputs - watched
     if unwatched:
@@ -230,7 +239,10 @@ def _read(
     scalars = mode.scalars(call) if mode.seeds else call.scalars
     needs_shapes = call.arrays or piece is not None or mode.derived.beside
     reach = mode.plan.compiled.reach(scalars, _shapes(mode, call, piece) if needs_shapes else {}).read
-    return [(name, reach[name]) for name in watched & reach.keys()]
+    memory = [(name, reach[name], records.memory(name, call)) for name in watched & reach.keys()]
+    if piece is None:
+        call.reads = _Reads(mode, memory)
+    return memory
 
 
 def _shapes(mode: Differentiated, call: Call, piece: KeptLaunch | None) -> dict[str, tuple[int, ...]]:

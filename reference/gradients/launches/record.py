@@ -28,12 +28,13 @@ class Record:
         kept: the launches that it was made of, with what they overwrote; empty if the launch was an ordinary one.
         error: why it can't be differentiated.
         lost: whether what it kept was given up.
+        era: what was in force when the launch began: nothing that it needs was forgotten as long as that is.
     """
 
-    __slots__ = ("__weakref__", "copies", "error", "kept", "key", "lost", "number")
+    __slots__ = ("__weakref__", "copies", "era", "error", "kept", "key", "lost", "number")
 
-    def __init__(self, key: ArgumentKey, number: int = 0) -> None:
-        self.key, self.number, self.lost = key, number, False
+    def __init__(self, key: ArgumentKey, number: int = 0, era: object = None) -> None:
+        self.key, self.number, self.lost, self.era = key, number, False, era
         self.copies: dict[str, Kept | Array | Buffer] = {}
         self.kept: Sequence[KeptLaunch] = ()
         self.error: AdstackError | None = None

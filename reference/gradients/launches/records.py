@@ -37,7 +37,7 @@ from ..memory.arguments import argument_key
 from ..memory.contents import Versioned, Versions
 from ..modes.companions import accompanied
 from ..modes.state import Way
-from .kept import KeptLaunch, kept_launches, kept_way
+from .kept import KeptLaunch, kept_launches, kept_way, loaded
 from .record import Record
 from .refusals import too_large, unkept
 from .taped import MOST, TapedLaunches
@@ -70,15 +70,17 @@ class Records:
         self._specialisation, self._runtime = specialisation, runtime
         self._way: Way | None = kept_way(specialisation, names, runtime)
         if self._way is not None:
-            names = _loaded(specialisation)  # reverse mode may make the launch again, in memory of its own
+            names = loaded(specialisation)  # reverse mode may make the launch again, in memory of its own
         self.fields = {
             name: specialisation.plan.buffers[name] for name in sorted(names) if name in specialisation.plan.buffers
         }
         self.arrays = tuple(name for name in sorted(names) if specialisation.kernel.places[name].kind == "ndarray")
+        self._names = (*self.fields, *self.arrays)
         self._records: dict[object, Record] = {}
         self._gone: deque[tuple[object, ...]] = deque()
         self._needs: dict[int, list[Box]] = {}
         self._included: dict[int, Accesses] = {}  # what these hold, by identity
+        self._era = object()  # until these are forgotten
         self._unnoted: dict[int, int] = {}
         self._served = self._hidden = self._forgot = False
         self._pending: Sequence[KeptLaunch] = ()
@@ -282,6 +284,7 @@ class Records:
         self._records.clear()
         self._needs.clear()
         self._included.clear()
+        self._era = object()
         self._unnoted.clear()
         self._last = self._forgotten = launches
         for buffer in self.fields.values():
@@ -306,11 +309,12 @@ class Records:
             self._records.pop(self._gone.popleft(), None)
         if self._served:
             self._look_for_unnoted()
-        for name in self.arrays:
-            if call.arrays[name].owned and name not in call.lent:
-                call.arrays[name].watched(self)
-        self._need(call)
-        return Record(argument_key(self._specialisation, call, self._gone.append))
+        if call.needed is not self._era:
+            for name in self.arrays:
+                if call.arrays[name].owned and name not in call.lent:
+                    call.arrays[name].watched(self)
+            self._need(call)
+        return Record(argument_key(self._specialisation, call, self._gone.append), era=self._era)
 
     def _need(self, call: Call, *, stored: bool = False) -> None:
         """The elements that a launch may read are needed from now on; with `stored`, those that it has stored."""
@@ -329,13 +333,15 @@ class Records:
     def _keep(self, record: Record, call: Call, earlier: Record | None = None) -> None:
         """Keep the record of a launch that is over, as the last one with these arguments, in place of an earlier."""
         record.number = self._last = self._specialisation.plan.backend.launches
-        if self.rereads:
-            self._need(call, stored=True)
+        if call.needed is not self._era:
+            if self.rereads:
+                self._need(call, stored=True)
+            call.needed = record.era
         if self._way is not None and not record.kept and record.error is None:
             record.error = unkept(self._specialisation)
-        lent = call.lent if call.loans else ()
-        for name, buffer in (self._places(call) if self.arrays else self.fields).items():
-            if name in lent:
+        for name in self._names:
+            buffer = self.fields[name] if name in self.fields else call.arrays[name]
+            if call.loans and name in call.lent:
                 record.copies[name] = buffer
             elif buffer.shared or not buffer.owned:
                 spare = None if earlier is None else earlier.spare(name, buffer.dtype)
@@ -392,9 +398,3 @@ class Records:
 def records_of(specialisation: Specialisation) -> Records | None:
     """The records of a specialisation, if it has any."""
     return specialisation.records if isinstance(specialisation.records, Records) else None
-
-
-def _loaded(specialisation: Specialisation) -> set[str]:
-    """The places that the kernel reads."""
-    places = (op.attrs["place"] for op in specialisation.kernel.body.walk() if "place" in op.attrs and op.opdef.reads)
-    return {place.name for place in places if place.role == "primal" and place.kind != "temp"}

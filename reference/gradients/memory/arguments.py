@@ -40,7 +40,10 @@ class ArgumentKey:
     @property
     def alive(self) -> bool:
         """Whether all arrays are still there."""
-        return all(owner() is not None for owner in self.owners)
+        for owner in self.owners:  # noqa: SIM110 - each gradient asks: no generator
+            if owner() is None:
+                return False
+        return True
 
 
 def argument_key(

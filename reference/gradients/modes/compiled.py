@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...data.placement import PLACED
 from ...launch.specialisation import Specialisation
 from ...runtime.derived import Derived
 from ...runtime.state import Runtime
@@ -26,8 +27,9 @@ def differentiated(
     """
     role: Role = "dual" if mode == "forward" else "grad"
     state, latest_key = state_of(specialisation), (mode, marked)
-    latest = state.latest.get(latest_key)
-    places = accompanied(specialisation, role)
+    latest, known = state.latest.get(latest_key), state.accompanied.get(role)
+    is_known = known is not None and known.placed == PLACED[0]  # asked for each gradient: no further call
+    places = known.places if known is not None and is_known else accompanied(specialisation, role)
     if latest is not None and latest.places is places and (latest.checked or not strict):
         return latest.mode
     if latest is None and role == "grad":

@@ -111,9 +111,12 @@ def keep(block: Block, box: Box, spare: list[Block] | None = None, copies: Copie
         AdstackMemoryError: the device has no memory for it.
         MemoryError: the host has none.
     """
-    if copies is None and copying(block.backend) is None:
+    if copies is None and (block.backend.capabilities.direct or copying(block.backend) is None):
         view = block.view()
-        return block.part(box) if view is None else np.array(view[slices(box)])
+        if view is None or not box:
+            return block.part(box)
+        elements: Array = view[slices(box)].copy()
+        return elements
     start, count = _span(block.shape, box)
     if count == 1:
         return np.full((1,) * len(box), block.item(tuple(low for low, _ in box)), block.dtype.numpy)

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from ...analysis.boxes import Box, contains
 from ...analysis.may_access import Accesses
@@ -29,7 +29,7 @@ from ..protocol.words import BY_MACHINE_CODE, VERSION, Words
 from .origins import DIGEST, Origins, Tiles, digest, together
 from .scalar_bits import scalar_bits
 
-__all__ = ["History", "Sources", "Written"]
+__all__ = ["History", "Source", "Sources", "Written"]
 
 MOST: Final = 4096
 """For how many different arguments a plan remembers what its launches read and write."""
@@ -90,8 +90,9 @@ class History:
 
     def launch(self, written: Written, name: str) -> None:
         """A launch is about to write the buffer, which it calls `name`."""
-        origin, boxes = written
-        origin, tiles = blake2b(origin + name.encode(), digest_size=DIGEST).digest(), self.tiles
+        (origin, boxes), tiles = written, self.tiles
+        if len(boxes) > 1:  # of several places, each has an origin of its own
+            origin = blake2b(origin + name.encode(), digest_size=DIGEST).digest()
         for box, is_new in boxes.get(name, ()):
             after = origin if is_new else digest(origin, self.digest((box,)))
             if box in tiles.known:
@@ -169,6 +170,20 @@ write, whether what is there afterwards does not depend on what was there before
 """
 
 
+class Source(NamedTuple):
+    """What launches of a plan with the same arguments have in common.
+
+    Attributes:
+        itself: tells them from others.
+        read: (memory that they read, boxes).
+        written: see `Written`.
+    """
+
+    itself: bytes
+    read: Sequence[tuple[Remembered, Sequence[Box]]]
+    written: Mapping[str, Sequence[tuple[Box, bool]]]
+
+
 class Sources:
     """Where what the launches of a plan write comes from.
 
@@ -184,26 +199,32 @@ class Sources:
         self._accessed: dict[int, _Accessed] = {}  # by the identity of the elements
         self._is_random: bool | None = None
 
-    def written(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> Written:
-        """A launch, before it writes.
+    def source(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> Source:
+        """What launches with the same arguments have in common.
 
         Args:
-            scalars: its scalar arguments.
-            arrays: its array arguments.
-            reach: the elements that it may access.
+            scalars: the scalar arguments.
+            arrays: the array arguments.
+            reach: the elements that they may access.
         """
         accessed = self._accessed.get(id(reach))
         if accessed is None:
             accessed = self._access(scalars, arrays, reach)
+        shapes = repr([(name, buffer.shape) for name, buffer in arrays.items()]).encode() if arrays else b""
+        itself = self._itself + (scalar_bits(self._params, scalars) if self._params else b"")
+        read = [((self._buffers[n] if n in self._buffers else arrays[n]), boxes) for n, boxes in accessed.read]
+        return Source(itself + shapes, read, accessed.written)
+
+    def written(self, source: Source) -> Written:
+        """A launch, before it writes."""
         if self._is_random is None:
             self._is_random = _draws_random(self._compiled.program)
         if self._is_random:
-            return _unique(), accessed.written
-        parts = [self._itself, scalar_bits(self._params, scalars) if self._params else b""]
-        for name, boxes in accessed.read:
-            buffer = self._buffers[name] if name in self._buffers else arrays[name]
+            return _unique(), source.written
+        parts = [source.itself]
+        for buffer, boxes in source.read:
             if buffer.shared:
-                return _unique(), accessed.written
+                return _unique(), source.written
             watch = buffer.watch
             if watch is None:
                 parts.append(b"version " + buffer.version.to_bytes(8, "little", signed=True))
@@ -214,9 +235,7 @@ class Sources:
                 history.settle(unseen)
             alone = history.tiles.alone(boxes[0]) if len(boxes) == 1 else None
             parts.append(history.digest(boxes) if alone is None else alone)
-        if arrays:
-            parts.append(repr([(name, buffer.shape) for name, buffer in arrays.items()]).encode())
-        return blake2b(b"".join(parts), digest_size=DIGEST).digest(), accessed.written
+        return blake2b(b"".join(parts), digest_size=DIGEST).digest(), source.written
 
     def _access(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> _Accessed:
         """What launches like this one access; noted."""

@@ -49,9 +49,10 @@ class Rows:
         """Those that may meet a box, each once; None if that may be any of them."""
         if not box or box[0][1] - box[0][0] >= FEW:
             return None
-        rows = [row for k in range(box[0][0], box[0][1] + 1) if (row := self._rows.get(k))]
-        if len(rows) == 1 and not self._wide:
-            return rows[0]
+        first, last = box[0]
+        if first == last and not self._wide:
+            return self._rows.get(first, ())
+        rows = (self._rows.get(k, ()) for k in range(first, last + 1))
         return dict.fromkeys((*self._wide, *(one for row in rows for one in row)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -22,7 +21,6 @@ SPARSE: Final = 32
 """When more than one in so many elements has been saved on its own, the rest is saved at once."""
 
 
-@dataclass(eq=False)
 class Saved:
     """Elements as they were before a stretch of writes with no launch of a watcher in between.
 
@@ -35,14 +33,15 @@ class Saved:
         boxes: those of the patches.
     """
 
-    number: int
-    patches: list[tuple[Box, Kept | Array, Origins]] = field(default_factory=list)
-    writers: dict[str, None] = field(default_factory=dict)
-    lost: bool = False
-    nbytes: int = 0
-    boxes: set[Box] = field(default_factory=set)
-    _large: list[Box] = field(default_factory=list)
-    _single: int = 0
+    __slots__ = ("__weakref__", "_large", "_single", "boxes", "lost", "nbytes", "number", "patches", "writers")
+
+    def __init__(self, number: int) -> None:
+        self.number, self.lost = number, False
+        self.patches: list[tuple[Box, Kept | Array, Origins]] = []
+        self.writers: tuple[str, ...] = ()
+        self.boxes: set[Box] = set()
+        self._large: list[Box] = []
+        self.nbytes = self._single = 0
 
     def meets(self, boxes: Sequence[Box]) -> bool:
         """Whether any of the elements in some boxes were saved."""
@@ -101,5 +100,5 @@ class Saved:
                 self.nbytes += 0 if self.lost else kept.nbytes
             else:
                 unused.append(kept)
-        self.writers |= later.writers
+        self.writers = tuple(dict.fromkeys((*self.writers, *later.writers)))
         return unused

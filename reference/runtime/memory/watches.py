@@ -147,10 +147,9 @@ class Watch:
             history.settle(unseen)
         if self._watchers:
             launches = buffer.backend.launches if launch is None else launch[2]
-            found_by = self._found_by(buffer) if launches != self._launches else 0
-            if found_by:
-                self._start(max(launches, found_by))  # machine code may have launched since they were counted
-            self._launches = launches  # now that it has begun: an interrupt may come at any time
+            if launches != self._launches:
+                self._begin(buffer, launches)
+                self._launches = launches  # now that it has begun: an interrupt may come at any time
             if self.saved:
                 self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, copies)
         if launch is None:
@@ -166,16 +165,20 @@ class Watch:
                 continue
             needs = watcher.needs(buffer)
             for box in boxes:
-                for common in (box,) if needs is None or box in needs else _meeting(box, needs):
-                    latest.writers[writer] = None
+                for other in (box,) if needs is None or box in needs else needs:
+                    common = box if other is box else intersection(box, other)
+                    if common is None:
+                        continue
+                    if writer not in latest.writers:
+                        latest.writers += (writer,)
                     if common not in latest.boxes:
                         self._latest.put(common, latest.number)  # first: an interrupt may come at any time
                         latest.save(buffer, common, self._spare, self.history, copies)
 
-    def _found_by(self, buffer: Block) -> int:
-        """The last launch of watchers since the newest state, which found what is about to change; 0 if there was none.
+    def _begin(self, buffer: Block, launches: int) -> None:
+        """Begin to keep another state, before the first write after so many launches, if any of them found the newest.
 
-        These watchers are told that it changes.
+        The watchers that launched are told that it changes.
         """
         newest = self.saved[-1].number if self.saved else 0
         latest = 0
@@ -184,11 +187,12 @@ class Watch:
             if watcher is not None and (last := watcher.last()) > newest:
                 watcher.changes(buffer)
                 latest = max(latest, last)
-        return latest
-
-    def _start(self, launches: int) -> None:
-        """Begin to keep another state, before the first write after so many launches."""
-        self.change(launches)
+        if not latest:
+            return
+        launches = max(launches, latest)  # machine code may have launched since they were counted
+        self.last = launches
+        if self.words is not None:
+            self.words[CHANGED] = launches
         if self.saved and not self.saved[-1].patches:
             self.saved[-1].number = launches
         else:
@@ -291,7 +295,7 @@ def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tupl
     for one in changed:
         if one.lost:
             raise LostError(one.writers)
-        writers |= one.writers
+        writers |= dict.fromkeys(one.writers)
         for box, kept, _ in one.patches:
             if _meeting(box, within) and not any(contains(patched, box) for patched, _ in patches):
                 if isinstance(kept, Kept) and not kept.is_there:
