@@ -11,10 +11,11 @@ from weakref import ReferenceType, ref
 from ..data.ndarrays import Ndarray
 from ..data.placement import PLACED
 from ..gradients.launches.last_launch import reverse_last_launch
+from ..gradients.seeds import is_real
 from ..launch.arguments import Call
 from ..runtime.compiled import MOST_REACHES
 from ..runtime.memory.scalar_bits import scalar_bits
-from ..runtime.plans import refuse
+from ..runtime.plans import REFUSED, refuse
 from ..runtime.protocol.shortcuts import (
     Argument,
     ArrayArgument,
@@ -25,6 +26,7 @@ from ..runtime.protocol.shortcuts import (
 )
 from ..runtime.state import current
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
+from ..values.specs import ScalarSpec
 from .reverse_shortcut import Prepare, announced
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class AnnouncedCalls:
     at anew, and machine code launches. What is noted of the launch, and what it keeps, is the same.
 
     Args:
-        specialisation: serves such calls, and returns nothing.
+        specialisation: serves such calls, and returns nothing, or a scalar.
         arguments: what they pass.
         follower: its machine code.
         prepare: makes a call of arguments that have not been looked at; None if another specialisation serves them.
@@ -94,6 +96,7 @@ class AnnouncedCalls:
         self.specialisation, self._follower, self._prepare = specialisation, follower, prepare
         self._launch = follower.always(refuse)
         self._takes = [_taken(one) for one in arguments]
+        self._is_seeded = is_real(specialisation.returns)
         self._arguments = arguments  # which keep what they are the addresses of
         self._has_arrays = any(isinstance(one, ArrayArgument) for one in arguments)
         self._has_floats = any(isinstance(one, NumberArgument) and one.dtype.is_float for one in arguments)
@@ -107,22 +110,19 @@ class AnnouncedCalls:
         cls, specialisation: Specialisation, arguments: Sequence[Argument], prepare: Looking
     ) -> AnnouncedCalls | None:
         """The calls with such arguments; None if Python must launch them."""
-        follower = specialisation.follower(tuple(arguments))
+        follower = specialisation.follower(tuple(arguments), returns=True)
         return None if follower is None else cls(specialisation, arguments, follower, prepare)
 
-    def serve(self, args: tuple[object, ...]) -> bool:
-        """Serve a call; False if it is another one, or if it has to be looked at anew."""
+    def serve(self, args: tuple[object, ...]) -> object:
+        """What a call returns; `REFUSED` if it is another one, or if it has to be looked at anew."""
         known = self.known(args)
         if known is None:
-            return False
+            return REFUSED
         specialisation = self.specialisation
         specialisation.calls += 1
         launch = partial(specialisation.run_by, self._launch, args, known.writes)
-        if specialisation.records is None:
-            launch(known.call)
-        else:
-            specialisation.records.launch(known.call, launch)
-        return True
+        records = specialisation.records
+        return launch(known.call) if records is None else records.launch(known.call, launch)
 
     def known(self, args: tuple[object, ...]) -> Known | None:
         """A call that passes these arguments; None if it is another one, or if it has to be looked at anew."""
@@ -179,7 +179,7 @@ class AnnouncedCalls:
         False if it need not, or if these are other arguments: nothing was done.
         """
         specialisation = self.specialisation
-        if specialisation.records is None or not (specialisation.records.notes or self._has_arrays):
+        if specialisation.records is None or not (specialisation.records.notes or self._has_arrays) or self._is_seeded:
             return False
         known = self.known(args)
         if known is None:
@@ -258,7 +258,7 @@ class Reverse:
             if call.arrays:
                 mode.check(call)  # which finds the same as long as the call is known
             writes = known.reverses[id(mode)] = mode.plan.writes(call.scalars, call.arrays)
-        if not mode.plan.serve(self._launch, args, writes):
+        if mode.plan.serve(self._launch, args, writes) is REFUSED:
             mode.launch(call)
 
     def _renew(self) -> bool:
@@ -303,7 +303,7 @@ class Announced:
             self._process = os.getpid()
         if specialisation in self._others or len(self.calls) == MOST:
             return
-        is_plain = not specialisation.keeps and specialisation.returns is None
+        is_plain = not specialisation.keeps and isinstance(specialisation.returns, (ScalarSpec, type(None)))
         arguments = describe() if is_plain else None
         if arguments is None:
             self._others.add(specialisation)

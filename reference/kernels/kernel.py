@@ -24,6 +24,7 @@ from ..launch.results import result_spec
 from ..launch.specialisation import Specialisation, specialise
 from ..runtime import state
 from ..runtime.memory.copying import ByName
+from ..runtime.plans import REFUSED
 from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument, kind_of
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
@@ -156,8 +157,9 @@ class Kernel(ByName):
         if kwargs and (self._shortcuts or self.announced.calls):
             return self.__call__(*self._bound(args, kwargs))  # machine code knows arguments by their position
         for announced in self.announced.calls:
-            if announced.serve(args):
-                return None
+            result = announced.serve(args)
+            if result is not REFUSED:
+                return result
         compilations = self._compilations
         specialisation, call, runtime = self.prepared(args, kwargs)
         if self._compilations != compilations:

@@ -11,7 +11,7 @@ from ..errors import AdstackError
 from ..ir.structure import Kernel
 from ..runtime.graphs import Captured
 from ..runtime.memory.buffers import Array, Buffer
-from ..runtime.plans import Plan
+from ..runtime.plans import REFUSED, Plan
 from ..runtime.protocol.backend import Scalars
 from ..runtime.protocol.following import Follower
 from ..runtime.protocol.shortcuts import Argument, DeviceArgument, SameAttribute, Still, of_others
@@ -151,14 +151,20 @@ class Specialisation:
             needed=needed,
         )
 
-    def follower(self, arguments: tuple[Argument, ...]) -> Follower | None:
-        """What serves calls with such arguments where they are the next ones of a sequence; None if nothing does."""
-        if self.returns is not None or any(isinstance(one, DeviceArgument) for one in arguments):
+    def follower(self, arguments: tuple[Argument, ...], *, returns: bool = False) -> Follower | None:
+        """What serves calls with such arguments where they are the next ones of a sequence; None if nothing does.
+
+        With `returns` the kernel may return a scalar.
+        """
+        returns = returns and isinstance(self.returns, ScalarSpec)
+        if (self.returns is not None and not returns) or any(isinstance(one, DeviceArgument) for one in arguments):
             return None
         if not of_others(arguments).isdisjoint(self.plan.compiled.written):
             return None  # nobody tells what else looks at that memory
         words = self.conditions
-        return None if words is None else self.plan.follower(arguments, self.attributes, words, (self.life.word,))
+        if words is None:
+            return None
+        return self.plan.follower(arguments, self.attributes, words, (self.life.word,), returns=returns)
 
     @property
     def attributes(self) -> tuple[SameAttribute, ...]:
@@ -186,10 +192,12 @@ class Specialisation:
         scalars = run_plan(self.plan, call)
         return None if self.returns is None else result_value(self.returns, scalars)
 
-    def run_by(self, machine_code: Callable[..., object], args: tuple[object, ...], writes: Writes, call: Call) -> None:
+    def run_by(
+        self, machine_code: Callable[..., object], args: tuple[object, ...], writes: Writes, call: Call
+    ) -> object:
         """As `run`, by machine code, if it does it: see `Plan.serve`."""
-        if not self.plan.serve(machine_code, args, writes):
-            self.run(call)
+        result = self.plan.serve(machine_code, args, writes)
+        return self.run(call) if result is REFUSED else result
 
     def stages(self, runtime: Runtime) -> dict[str, str]:
         """The IR at each stage, as text."""

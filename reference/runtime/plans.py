@@ -23,9 +23,10 @@ from .protocol.shortcuts import Argument, Before, SameAttribute, Shortcut, Still
 from .sizes import Sizing
 from .writes import Writes
 
-__all__ = ["Plan", "launched", "refuse"]
+__all__ = ["REFUSED", "Plan", "launched", "refuse"]
 
-_REFUSED: Final = object()
+REFUSED: Final = object()
+"""Stands for the result of a call that was not served."""
 Served = TypeVar("Served")
 
 
@@ -95,8 +96,8 @@ class Plan:
             for name in self._written_arguments:
                 arrays[name].touch()
 
-    def serve(self, machine_code: Callable[..., object], args: tuple[object, ...], writes: Writes) -> bool:
-        """Announce what a launch writes, and make it by machine code; False if that leaves it to Python.
+    def serve(self, machine_code: Callable[..., object], args: tuple[object, ...], writes: Writes) -> object:
+        """Announce what a launch writes, and make it by machine code; what that gives, `REFUSED` if Python has to.
 
         Args:
             machine_code: serves such calls, and leaves all others to `refuse`.
@@ -105,17 +106,17 @@ class Plan:
         """
         try:
             self._announce(writes)
-            is_served = launched(machine_code, args) is not _REFUSED
-            if not is_served:
+            result = launched(machine_code, args)
+            if result is REFUSED:
                 self._forget(writes.arrays)  # which has not been written, though it was announced
         except BaseException:
             self._forget(writes.arrays)
             raise
-        if is_served:
+        if result is not REFUSED:
             for _, buffer in writes.memory:
                 if buffer.watch is not None:
                     buffer.watch.history.unseen += 1  # this write of machine code was announced
-        return is_served
+        return result
 
     def _in_order(self, scalars: Scalars, arrays: Mapping[str, Buffer], bindings: Bindings) -> Scalars:
         """Run it after what others do in streams of their own with the memory, and before what they do next."""
@@ -239,14 +240,19 @@ class Plan:
         attributes: tuple[SameAttribute, ...],
         conditions: tuple[Still | Before, ...],
         keep: tuple[object, ...],
+        *,
+        returns: bool = False,
         **more: Any,
     ) -> Follower | None:
-        """What serves such calls where they are the next ones of a sequence, if the backend has it: see `following`."""
+        """What serves such calls where they are the next ones of a sequence, if the backend has it: see `following`.
+
+        With `returns` these are calls of a kernel that returns one scalar.
+        """
         backend = following(self.backend)
         if self.compiled.races is not None or backend is None:
             return None
         wanted = Shortcut(
-            *(arguments, attributes, False, self.buffers, self.compiled.written, _nobody),
+            *(arguments, attributes, returns, self.buffers, self.compiled.written, _nobody),
             conditions=conditions,
             keep=keep,
             announced=True,
@@ -269,7 +275,7 @@ def launched(machine_code: Callable[..., object], args: tuple[object, ...]) -> o
 
 def refuse(*_: object, **__: object) -> object:
     """Leaves a call to Python: see `Plan.serve`."""
-    return _REFUSED
+    return REFUSED
 
 
 def _nobody(*_: object, **__: object) -> None:

@@ -378,3 +378,35 @@ def test_what_launches_need_is_kept_anew_after_a_tape_has_forgotten_those_before
     chain.x[1, 3] = 7.0
     with pytest.raises(AdstackDataAccessError, match="needs x"):
         chain.square.grad(chain.x, 1)
+
+
+def test_a_kernel_that_returns_a_number_is_made_by_machine_code_where_an_array_is_watched(
+    arch: str, by_machine: list[bool]
+) -> None:
+    chain = Chain()
+
+    @qd.kernel
+    def energy(x: qd.types.ndarray(), t: qd.i32) -> qd.f32:
+        e = 0.0
+        for _ in range(1):
+            e += x[t, 0] * x[t, 0]
+        return e
+
+    @qd.kernel
+    def steps(x: qd.types.ndarray(), t: qd.i32) -> qd.i32:
+        for i in range(8):
+            x[t + 1, i] = x[t, i] * x[t, i] + 1.0
+        return t + 1
+
+    for _ in range(4):
+        by_machine.clear()
+        seen = [number for t in range(4) for number in (steps(chain.x, t), energy(chain.x, t + 1))]
+    assert seen == [1, 4.0, 2, 25.0, 3, 676.0, 4, 458329.0]
+    assert by_machine == ([True] * 8 if arch == "cpu" else [])  # Python waits for a device, and fetches the number
+    energy.grad(chain.x, 3, seed=0.5)
+    assert chain.x.grad.to_numpy()[3, 0] == 26.0
+    energy.grad(chain.x, 3)
+    assert chain.x.grad.to_numpy()[3, 0] == 26.0 + 52.0
+    chain.x[3, 0] = 1.0
+    with pytest.raises(AdstackDataAccessError, match="needs x"):
+        energy.grad(chain.x, 3)
