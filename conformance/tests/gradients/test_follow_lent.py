@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import random
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pytest
-from follow_kit import ARCHES, begin_in_test, served
+from follow_kit import ARCHES, begin_in_test, recorded_only, served
 
 import adstack as qd
 from adstack.errors import AdstackDataAccessError
@@ -292,3 +293,82 @@ def test_a_tape_that_ended_can_be_differentiated_again_whatever_the_array_holds(
     chain.x.grad.fill(0.0)
     tape.grad()
     assert chain.x.grad.to_numpy()[0].tolist() == once.tolist()
+
+
+@qd.data_oriented
+class World:
+    """Kernels that read arrays of numpy in many ways, and one that writes them."""
+
+    def __init__(self) -> None:
+        self.x = qd.field(qd.f64, (STEPS + 1, N), needs_grad=True)
+        self.z = qd.field(qd.f64, N, needs_grad=True)
+        self.loss = qd.field(qd.f64, (), needs_grad=True)
+
+    @qd.kernel
+    def step(self, t: qd.i32, c: qd.f64, w: qd.types.ndarray(), places: qd.types.ndarray()):
+        for i in range(N):
+            self.x[t + 1, i] = c * w[i] * self.x[t, places[i]] * self.z[i]
+
+    @qd.kernel
+    def own(self, w: qd.types.ndarray()):
+        for i in range(N):
+            self.z[i] = self.z[i] * self.z[i] * w[i] * 0.5
+
+    @qd.kernel
+    def both(self, a: qd.types.ndarray(), b: qd.types.ndarray()):
+        for i in range(N):
+            self.z[i] += a[i] * b[i] * self.x[0, i]
+
+    @qd.kernel
+    def write(self, w: qd.types.ndarray()):
+        for i in range(N):
+            w[i] = w[i] * 0.5 + self.z[i]
+
+    @qd.kernel
+    def total(self, w: qd.types.ndarray()):
+        for i in range(N):
+            self.loss[None] += self.x[STEPS, i] * w[i] + self.z[i]
+
+    def play(self, draw: random.Random, steps: list[str]) -> list[Any]:
+        """Do some steps under a tape, with numbers that are drawn; all that can be seen of it."""
+        w, places = ([some(draw.randrange(99))[0][k] for _ in range(2)] for k in range(2))
+        self.x.from_numpy(np.array([some(draw.randrange(99))[0][0] for _ in range(STEPS + 1)]))
+        self.z.fill(draw.choice((0.5, 1.0)))
+        with qd.ad.Tape(self.loss) as tape:
+            for at, name in enumerate(steps):
+                self._do(name, draw, w, places, at)
+            self.total(w[0])
+        seen: list[Any] = [(kernel.signature.name, *map(str, args)) for kernel, args in tape.calls]
+        for kernel, args in ((self.both, w), (self.total, w[:1])):
+            if draw.random() < 0.5:
+                w[0][1] = 0.125
+            try:
+                kernel.grad(*args)
+            except AdstackDataAccessError as error:
+                seen.append(error.message)
+        memory = (self.x, self.z, self.x.grad, self.z.grad)
+        return [*seen, *(one.to_numpy().tolist() for one in memory), *(one.tolist() for one in (*w, *places))]
+
+    def _do(self, name: str, draw: random.Random, w: list[np.ndarray], places: list[np.ndarray], at: int) -> None:
+        one = draw.randrange(2)
+        if name == "step":
+            self.step(at % STEPS, 0.5, w[one], places[one])
+        elif name == "both":
+            self.both(w[one], w[draw.randrange(2)])
+        elif name == "host":
+            w[one][draw.randrange(N)] = draw.choice((0.25, 2.0))
+        elif name == "new":
+            w[one] = w[one].copy()
+        else:
+            getattr(self, name)(w[one])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_followed_is_what_is_recorded(seed: int) -> None:
+    world, draw = World(), random.Random(seed)
+    names = ("step", "step", "step", "own", "both", "write", "host", "host", "new")
+    steps = [draw.choice(names) for _ in range(draw.randrange(3, 12))]
+    for again in range(5):
+        with recorded_only():
+            recorded = world.play(random.Random(again), steps)
+        assert repr(world.play(random.Random(again), steps)) == repr(recorded)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 import pytest
+from follow_kit import served
 from libraries_kit import cubes, picked, square, swing
 
 import adstack as qd
@@ -119,3 +120,30 @@ def test_tensors_that_numpy_can_not_have_are_refused(torch):
             cubes(tensor)
     with pytest.raises(qd.AdstackArgumentError, match=r"outside of torch\.func"):
         torch.func.grad(wrap(cubes))(torch.ones(2))
+
+
+def test_a_tape_that_is_followed_notes_what_tensors_held_when_they_were_passed(torch):
+    x, loss = qd.field(qd.f64, (7, 5), needs_grad=True), qd.field(qd.f64, (), needs_grad=True)
+    x.fill(1.0)
+
+    @qd.kernel
+    def step(t: qd.i32, w: qd.types.ndarray()):
+        for i in range(5):
+            x[t + 1, i] = w[i] * x[t, i]
+
+    @qd.kernel
+    def total():
+        for i in range(5):
+            loss[None] += x[6, i]
+
+    weights = torch.ones(5, dtype=torch.float64)
+    for first in (1.0, 0.5, 2.0):
+        weights.fill_(first)
+        with qd.ad.Tape(loss) as tape:
+            for t in range(6):
+                step(t, weights)
+                weights.mul_(2.0)
+            total()
+        assert x.grad.to_numpy()[0].tolist() == [first**6 * 2.0**15] * 5
+    assert served(tape) == 7
+    assert all(args[1] is weights for _, args in tape.calls[:6])
