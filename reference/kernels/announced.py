@@ -14,7 +14,6 @@ from ..gradients.launches.last_launch import reverse_last_launch
 from ..gradients.seeds import is_real
 from ..launch.arguments import Call
 from ..runtime.compiled import MOST_REACHES
-from ..runtime.memory.scalar_bits import scalar_bits
 from ..runtime.plans import REFUSED, refuse
 from ..runtime.protocol.shortcuts import (
     Argument,
@@ -99,7 +98,6 @@ class AnnouncedCalls:
         self._is_seeded = is_real(specialisation.returns)
         self._arguments = arguments  # which keep what they are the addresses of
         self._has_arrays = any(isinstance(one, ArrayArgument) for one in arguments)
-        self._has_floats = any(isinstance(one, NumberArgument) and one.dtype.is_float for one in arguments)
         self._looked_at = _LookedAt({}, {})
         self._reverses: dict[int, Reverse] = {}  # by the identities of the modes, which they keep
         self._is_reversed = not self._has_arrays
@@ -134,15 +132,14 @@ class AnnouncedCalls:
         key: list[object] = []
         for value, (kind, _, _) in zip(args, self._takes, strict=True):
             if value.__class__ is kind:
-                key.append(id(value) if kind is Ndarray else value)
+                # equal floats may be others: zeros have a sign
+                key.append(id(value) if kind is Ndarray else value.hex() if kind is float else value)  # type: ignore[attr-defined]
             elif kind is None:
                 key.append(id(value))
             else:
                 return None
         if specialisation.captured and not specialisation.is_current():
             return None
-        if self._has_floats and self._are_taken(args):  # equal ones may be others
-            key.append(scalar_bits(specialisation.plan.compiled.program.params, self._scalars(args)))
         known = self._looked_at.calls.get(tuple(key))
         return known or (self._passing(args, tuple(key)) if self._are_taken(args) else None)
 
@@ -303,7 +300,7 @@ class Announced:
             self._process = os.getpid()
         if specialisation in self._others or len(self.calls) == MOST:
             return
-        is_plain = not specialisation.keeps and isinstance(specialisation.returns, (ScalarSpec, type(None)))
+        is_plain = isinstance(specialisation.returns, (ScalarSpec, type(None)))
         arguments = describe() if is_plain else None
         if arguments is None:
             self._others.add(specialisation)

@@ -410,3 +410,36 @@ def test_a_kernel_that_returns_a_number_is_made_by_machine_code_where_an_array_i
     chain.x[3, 0] = 1.0
     with pytest.raises(AdstackDataAccessError, match="needs x"):
         energy.grad(chain.x, 3)
+
+
+def test_launches_that_keep_what_they_overwrite_are_made_by_machine_code(
+    by_machine: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, v = (qd.ndarray(qd.f32, (5, 8), needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def move(x: qd.types.ndarray(), v: qd.types.ndarray(), t: qd.i32, dt: qd.f32):
+        for i in range(8):  # x and v may be one array
+            v[t + 1, i] = v[t, i] - dt * x[t, i] * x[t, i]
+            x[t + 1, i] = x[t, i] + dt * v[t, i] * v[t, i]
+
+    def gradients() -> list[list[float]]:
+        x.fill(0.5)
+        v.fill(0.25)
+        for t in range(4):
+            move(x, v, t, 0.5)
+        for one in (x, v):
+            one.grad.fill(1.0)
+        by_machine.clear()
+        for t in range(4):
+            move(x, v, t, 0.5)
+        for t in reversed(range(4)):
+            move.grad(x, v, t, 0.5)
+        return [one.grad.to_numpy()[0].tolist() for one in (x, v)]
+
+    for _ in range(3):
+        by_machines = gradients()
+    assert by_machine[:4] == [True] * 4
+    with monkeypatch.context() as patched:
+        patched.setattr(plans, "launched", lambda machine_code, args: plans.refuse())
+        assert gradients() == by_machines

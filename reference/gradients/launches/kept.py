@@ -7,7 +7,7 @@ makes launches under a tape in the same ways.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -129,13 +129,13 @@ class KeptLaunch:
         buffers = {**self.specialisation.plan.buffers, **call.arrays}
         return sum(buffers[name].nbytes for name in _beside(self.specialisation, self.runtime).values())
 
-    def launch(self, call: Call) -> object:
-        """Launch a call, and keep what its reverse mode needs; the value that the kernel returns."""
+    def launch(self, call: Call, run: Callable[[Call], object] | None = None) -> object:
+        """Launch a call, by `run` if it is given, and keep what its reverse mode needs; the value that is returned."""
         try:
             if self.journaled is not None:
                 return self.journaled.launch()
             self._copy({**self.specialisation.plan.buffers, **call.arrays})
-            return self.specialisation.run(call)
+            return self.specialisation.run(call) if run is None else run(call)
         finally:
             self.number = self.specialisation.plan.backend.launches
 

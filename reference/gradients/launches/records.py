@@ -205,13 +205,13 @@ class Records:
             return result
         record = self._record(call)
         earlier = self._records.pop(record.key.value, None)  # this launch takes the place of that one
-        result = run(call) if self._way is None else self._launch_kept(record, call, self._way, earlier)
+        result = run(call) if self._way is None else self._launch_kept(record, call, run, earlier)
         self._keep(record, call, earlier)
         return result
 
-    def _launch_kept(self, record: Record, call: Call, way: Way, earlier: Record | None) -> Any:
+    def _launch_kept(self, record: Record, call: Call, run: Callable[[Call], Any], earlier: Record | None) -> Any:
         """Launch so that what the launch overwrites is kept, in the memory of an earlier one if there is any."""
-        self._pending = kept_launches(self._specialisation, call, way, self._runtime)
+        self._pending = kept_launches(self._specialisation, call, self._way, self._runtime)
         for piece, before in zip(self._pending, () if earlier is None else earlier.kept, strict=False):
             piece.spare = before.copies
         wanted = sum(piece.wanted(call) for piece in self._pending)
@@ -219,9 +219,9 @@ class Records:
             self._pending, record.error = (), too_large(self._specialisation, wanted)
         try:
             if not self._pending:
-                result = self._specialisation.run(call)
+                result = run(call)
             for piece in self._pending:
-                result = piece.launch(call)
+                result = piece.launch(call, run if piece.specialisation is self._specialisation else None)
                 self._last = piece.number
             if all(piece.complete for piece in self._pending):
                 record.kept = self._pending

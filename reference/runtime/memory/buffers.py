@@ -245,15 +245,18 @@ class Buffer(Block):
             return device.fill([(self.handle(), next(iter(elements)))])
 
     def copy_from(self, other: Buffer) -> bool:
-        """Replace the contents by those of another buffer, if the device can, and they are of one kind."""
+        """Replace the contents by those of another buffer, if they are of one kind, and device or host can at once."""
         device, kind = transferring(self.backend), (self.backend, self.dtype, self.shape)
-        if device is None or (other.backend, other.dtype, other.shape) != kind:
+        view = self.view() if device is None else None
+        if (device is None and view is None) or (other.backend, other.dtype, other.shape) != kind:
             return False
         if CAPTURING:
             check("the host writes memory")
         with self.locked():
             self.announce()
-            if other is not self:
+            if view is not None:
+                view[...] = other.read()
+            elif device is not None and other is not self:
                 with ordered(self.backend, (self, other)):
                     device.copy(other.handle(), self.handle())
             self.touch()
