@@ -15,17 +15,11 @@ from ..gradients.seeds import is_real
 from ..launch.arguments import Call
 from ..runtime.compiled import MOST_REACHES
 from ..runtime.plans import REFUSED, refuse
-from ..runtime.protocol.shortcuts import (
-    Argument,
-    ArrayArgument,
-    MatrixArgument,
-    NumberArgument,
-    SameArgument,
-    StructArgument,
-)
+from ..runtime.protocol.shortcuts import Argument, ArrayArgument, NumberArgument, SameArgument, leaves
 from ..runtime.state import current
 from ..runtime.threads.guards import ASKING, EPOCH, GUARD
 from ..values.specs import ScalarSpec
+from .parts import apart, have_parts
 from .reverse_shortcut import Prepare, announced
 
 if TYPE_CHECKING:
@@ -94,10 +88,11 @@ class AnnouncedCalls:
     ) -> None:
         self.specialisation, self._follower, self._prepare = specialisation, follower, prepare
         self._launch = follower.always(refuse)
-        self._takes = [_taken(one) for one in arguments]
+        parts = [*leaves(arguments)]
+        self._takes, self._has_parts = [_taken(one) for one in parts], have_parts(arguments)
         self._is_seeded = is_real(specialisation.returns)
         self._arguments = arguments  # which keep what they are the addresses of
-        self._has_arrays = any(isinstance(one, ArrayArgument) for one in arguments)
+        self._has_arrays = any(isinstance(one, ArrayArgument) for one in parts)
         self._looked_at = _LookedAt({}, {})
         self._reverses: dict[int, Reverse] = {}  # by the identities of the modes, which they keep
         self._is_reversed = not self._has_arrays
@@ -127,10 +122,11 @@ class AnnouncedCalls:
         specialisation = self.specialisation
         if GUARD[ASKING] or specialisation.placed != PLACED[0] or not specialisation.life.word.value:
             return None
-        if len(args) != len(self._takes) or (GUARD[EPOCH] != self._epoch and not self._renew()):
+        values = apart(args, self._arguments) if self._has_parts else args
+        if values is None or len(values) != len(self._takes) or (GUARD[EPOCH] != self._epoch and not self._renew()):
             return None
         key: list[object] = []
-        for value, (kind, _, _) in zip(args, self._takes, strict=True):
+        for value, (kind, _, _) in zip(values, self._takes, strict=True):
             if value.__class__ is kind:
                 # equal floats may be others: zeros have a sign
                 key.append(id(value) if kind is Ndarray else value.hex() if kind is float else value)  # type: ignore[attr-defined]
@@ -141,11 +137,11 @@ class AnnouncedCalls:
         if specialisation.captured and not specialisation.is_current():
             return None
         known = self._looked_at.calls.get(tuple(key))
-        return known or (self._passing(args, tuple(key)) if self._are_taken(args) else None)
+        return known or (self._passing(args, values, tuple(key)) if self._are_taken(values) else None)
 
-    def _are_taken(self, args: tuple[object, ...]) -> bool:
+    def _are_taken(self, values: Sequence[object]) -> bool:
         """Whether arguments of the right types are those of such a call: numbers within range, and the same objects."""
-        for value, (kind, low, high) in zip(args, self._takes, strict=True):
+        for value, (kind, low, high) in zip(values, self._takes, strict=True):
             if kind is None:
                 if id(value) != low:
                     return False
@@ -153,9 +149,9 @@ class AnnouncedCalls:
                 return False
         return True
 
-    def _scalars(self, args: tuple[object, ...]) -> list[Scalar]:
+    def _scalars(self, values: Sequence[object]) -> list[Scalar]:
         """The numbers among arguments that a launch is handed."""
-        taken = zip(args, self._takes, strict=True)
+        taken = zip(values, self._takes, strict=True)
         numbers: list[Any] = [value for value, (kind, _, _) in taken if kind is not None and kind is not Ndarray]
         return numbers
 
@@ -205,11 +201,11 @@ class AnnouncedCalls:
         assert known is not None  # it was a moment ago
         return known.call
 
-    def _passing(self, args: tuple[object, ...], key: tuple[object, ...]) -> Known | None:
-        """A call with some arguments, which is noted under a key; None if it has to be looked at each time."""
+    def _passing(self, args: tuple[object, ...], values: Sequence[object], key: tuple[object, ...]) -> Known | None:
+        """A call with some arguments, which have these parts, noted under a key; None if each has to be looked at."""
         if not self._has_arrays:
             call = Call()
-            call.scalars = self._scalars(args)
+            call.scalars = self._scalars(values)
         else:
             looked_at = self._prepare(self.specialisation, args)
             if looked_at is None or looked_at.loans or any(array.shared for array in looked_at.arrays.values()):
@@ -218,7 +214,7 @@ class AnnouncedCalls:
         if len(self._looked_at.calls) == MOST_REACHES:
             self._looked_at = _LookedAt({}, {})
         noted = self._looked_at  # another one stands there when an array goes meanwhile, in whatever thread
-        for value in args:
+        for value in values:
             if isinstance(value, Ndarray) and id(value) not in noted.arrays:
                 noted.arrays[id(value)] = ref(value, self._forget_arrays)
         known = noted.calls[key] = Known(call, self.specialisation.plan)
@@ -305,12 +301,10 @@ class Announced:
         if arguments is None:
             self._others.add(specialisation)
             return
-        if any(isinstance(one, (MatrixArgument, StructArgument)) for one in arguments):
-            self._others.add(specialisation)  # each call passes new ones
-            return
-        if not all(isinstance(one, (NumberArgument, SameArgument, ArrayArgument)) for one in arguments):
+        parts = [*leaves(arguments)]
+        if not all(isinstance(one, (NumberArgument, SameArgument, ArrayArgument)) for one in parts):
             return  # memory of others is looked at in each call
-        kind = specialisation, *map(_taken, arguments)
+        kind = specialisation, *map(_taken, parts)
         if kind in self._kinds:
             return
         self._kinds.add(kind)

@@ -6,6 +6,7 @@ others, with every rule and every error, to `Shortcut.otherwise`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -228,10 +229,12 @@ class Shortcut:
 
 
 def leaves(arguments: Iterable[Argument]) -> Iterator[Argument]:
-    """The arguments that are no structs, and the members of those that are."""
+    """The parts of arguments, in their order: numbers, arrays, and other objects."""
     for one in arguments:
         if isinstance(one, StructArgument):
             yield from leaves(member for _, member in one.members)
+        elif isinstance(one, MatrixArgument):
+            yield from [one.number] * math.prod(one.shape)
         else:
             yield one
 
