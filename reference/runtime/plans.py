@@ -14,7 +14,7 @@ from .compiled import Compiled
 from .memory.buffers import Buffer
 from .memory.keeping import Copies
 from .memory.observers import OBSERVERS, tell_others
-from .memory.provenance import Source, Sources
+from .memory.provenance import MISSED, Source, Sources
 from .memory.streams import ordered
 from .protocol.abilities import copying, serving, sharing
 from .protocol.backend import Backend, Bindings, Scalar, Scalars
@@ -163,6 +163,9 @@ class Plan:
             for name, buffer in writes.memory:
                 watch = buffer.watch
                 if watch is None:
+                    continue
+                if watch.is_idle:
+                    watch.history.unseen = MISSED
                     continue
                 if launch is None:
                     launch = self._sources.written(writes.source or self._source(writes))

@@ -101,7 +101,7 @@ Standing: TypeAlias = tuple[Buffer, int, "Tiles | None"]
 
 def standing(buffers: Iterable[Buffer]) -> list[Standing]:
     """How buffers stand that are about to be wound back: see `Rewound.wound`."""
-    return [(one, one.version, None if one.watch is None else one.watch.history.tiles) for one in buffers]
+    return [(one, one.version, None if one.watch is None else one.watch.origins(one)) for one in buffers]
 
 
 class Rewound:
@@ -290,8 +290,8 @@ class Log:
             needed.need(one.boxes)
 
     def _new(self, one: Touched) -> Needed:
-        if not one.buffer.shared and self not in one.buffer.watched().savers:
-            one.buffer.watched().savers.append(self)
+        if not one.buffer.shared:
+            one.buffer.subscribe(self)
         return Needed(one.label, one.buffer)
 
     # ---- writes that are about to come
@@ -331,8 +331,7 @@ class Log:
         self.needed = {}
 
     def _leave(self, buffer: Buffer) -> None:
-        if buffer.watch is not None and self in buffer.watch.savers:
-            buffer.watch.savers.remove(self)
+        buffer.unsubscribe(self)
 
     # ---- marks
 

@@ -121,7 +121,7 @@ class Follow:
                 watch.before(touched.buffer, "a Tape", touched.boxes)
         for buffer in program.buffers:
             # the run is over before others save what is there
-            (buffer.watch or buffer.watched()).savers.insert(0, self)
+            buffer.subscribe(self, first=True)
         program.begin(self)
         self.open = True
         self._sequence.begin(first)
@@ -138,8 +138,7 @@ class Follow:
     def _unsubscribe(self, buffers: Iterable[Buffer]) -> None:
         """Not be told of writes to some buffers."""
         for buffer in buffers:
-            if buffer.watch is not None and self in buffer.watch.savers:
-                buffer.watch.savers.remove(self)
+            buffer.unsubscribe(self)
 
     def close(self) -> None:
         """Follow nothing any more; safe to call whatever state the tape is in."""

@@ -29,10 +29,13 @@ from ..protocol.words import BY_MACHINE_CODE, VERSION, Words
 from .origins import DIGEST, Origins, Tiles, digest, together
 from .scalar_bits import scalar_bits
 
-__all__ = ["History", "Source", "Sources", "Written"]
+__all__ = ["MISSED", "History", "Source", "Sources", "Written"]
 
 MOST: Final = 4096
 """For how many different arguments a plan remembers what its launches read and write."""
+
+MISSED: Final = -(1 << 62)
+"""The number of writes that a history has taken in which has missed one: no buffer has as many."""
 
 _unique: Final[Callable[[], bytes]] = map(b"%16d".__mod__, itertools.count()).__next__
 """An origin that nothing else has."""
@@ -43,7 +46,7 @@ class History:
 
     Attributes:
         tiles: what is known now, also for `back`; before the next write, `forget`.
-        unseen: how many writes of machine code have been taken in.
+        unseen: how many writes of machine code have been taken in; `MISSED` if other writes have not been.
     """
 
     def __init__(self) -> None:

@@ -25,8 +25,8 @@ from ..adstacks.budget import current
 from ..protocol.words import BY_MACHINE_CODE, CHANGED, UNCHANGED, VERSION, Words
 from .blocks import Array, Block
 from .keeping import Copies, Kept
-from .origins import clipped
-from .provenance import History, Written
+from .origins import Tiles, clipped
+from .provenance import MISSED, History, Written
 from .rows import Latest
 from .saved import Saved
 
@@ -95,12 +95,13 @@ class Watch:
         saved: what was kept, oldest first.
         history: who wrote.
         strict: whether kernels may only write the buffer with Python's knowledge.
+        is_idle: whether nobody watches, is told, or may ask who wrote: then nothing is noted.
         words: the record of the buffer, which tells how often machine code wrote it; None as long as there is none.
     """
 
     def __init__(self, words: Words | None = None) -> None:
         self.last = UNCHANGED
-        self.strict = False
+        self.strict, self.is_idle, self._is_asked = False, True, False
         self.words = words
         self._watchers: list[ReferenceType[Watcher]] = []
         self.saved: list[Saved] = []
@@ -115,7 +116,28 @@ class Watch:
         """Somebody may have to know, as long as it lives."""
         if watcher not in self.watchers():
             self._watchers = [ref(one) for one in (*self.watchers(), watcher)]
-            self.strict = True
+            self.strict, self.is_idle = True, False
+
+    def origins(self, buffer: Block) -> Tiles:
+        """Where what the buffer holds now comes from."""
+        self.history.settle(buffer.written)
+        return self.history.tiles
+
+    def ask(self) -> None:
+        """Somebody may ask later who has written from now on."""
+        self._is_asked, self.is_idle = True, False
+
+    def subscribe(self, saver: Saver, *, first: bool = False) -> None:
+        """Tell somebody of every write, before others if it is the `first`."""
+        if saver not in self.savers:
+            self.savers.insert(0 if first else len(self.savers), saver)
+            self.is_idle = False
+
+    def unsubscribe(self, saver: Saver) -> None:
+        """Tell somebody no longer."""
+        if saver in self.savers:
+            self.savers.remove(saver)
+            self.is_idle = not (self.savers or self.strict or self._is_asked)
 
     def watchers(self) -> list[Watcher]:
         """The watchers that are alive."""
@@ -139,6 +161,9 @@ class Watch:
                 writes.
             copies: to which whoever writes adds what is to be copied before; None to have it copied now.
         """
+        if self.is_idle:
+            self.history.unseen = MISSED
+            return
         for saver in tuple(self.savers):
             saver.before(buffer)
         history, words = self.history, self.words
@@ -232,8 +257,7 @@ class Watch:
 
     def _are_recomputed(self, buffer: Block, changed: Sequence[Saved], within: Sequence[Box]) -> bool:
         """Whether what was written in some boxes since has the origins that it had."""
-        self.history.settle(buffer.written)
-        tiles, seen = self.history.tiles, dict[Box, None]()
+        tiles, seen = self.origins(buffer), dict[Box, None]()
         for one in changed:
             for box, _, origins in one.patches:
                 if box in seen or any(contains(earlier, box) for earlier in seen):
