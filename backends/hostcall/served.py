@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Generic, TypeVar
 
-from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut
+from adstack.runtime.protocol.shortcuts import HostArgument, Shortcut, leaves
 
 from . import calls
 from .entry import Entry
@@ -41,7 +41,7 @@ class Served(Generic[E]):
 
     def follower(self, executable: E, wanted: Shortcut) -> calls.Follower | None:
         """See `Following.follower`: it serves calls of a sequence, where a builtin would serve any."""
-        if not self.takes_host_memory and any(isinstance(one, HostArgument) for one in wanted.arguments):
+        if not self.takes_host_memory and any(isinstance(one, HostArgument) for one in leaves(wanted.arguments)):
             return None
         entry = self.entry_of(executable)
         return None if entry is None else calls.follower(entry, wanted)

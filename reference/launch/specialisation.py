@@ -14,7 +14,15 @@ from ..runtime.memory.buffers import Array, Buffer
 from ..runtime.plans import REFUSED, Plan
 from ..runtime.protocol.backend import Scalars
 from ..runtime.protocol.following import Follower
-from ..runtime.protocol.shortcuts import Argument, DeviceArgument, SameAttribute, Still, of_others
+from ..runtime.protocol.shortcuts import (
+    Argument,
+    DeviceArgument,
+    SameAttribute,
+    Still,
+    StructArgument,
+    leaves,
+    of_others,
+)
 from ..runtime.state import Runtime
 from ..runtime.threads.collection import uncollected
 from ..runtime.writes import Writes
@@ -157,8 +165,12 @@ class Specialisation:
         With `returns` the kernel may return a scalar.
         """
         returns = returns and isinstance(self.returns, ScalarSpec)
-        if (self.returns is not None and not returns) or any(isinstance(one, DeviceArgument) for one in arguments):
+        if (self.returns is not None and not returns) or any(
+            isinstance(one, DeviceArgument) for one in leaves(arguments)
+        ):
             return None
+        if of_others(one for one in arguments if isinstance(one, StructArgument)):
+            return None  # what arrays of others hold is noted of those that are arguments themselves
         if not of_others(arguments).isdisjoint(self.plan.compiled.written):
             return None  # nobody tells what else looks at that memory
         words = self.conditions

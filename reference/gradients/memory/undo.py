@@ -291,7 +291,7 @@ class Log:
 
     def _new(self, one: Touched) -> Needed:
         if not one.buffer.shared:
-            one.buffer.subscribe(self)
+            one.buffer.told().subscribe(self)
         return Needed(one.label, one.buffer)
 
     # ---- writes that are about to come
@@ -331,7 +331,8 @@ class Log:
         self.needed = {}
 
     def _leave(self, buffer: Buffer) -> None:
-        buffer.unsubscribe(self)
+        if buffer.watch is not None:
+            buffer.watch.unsubscribe(self)
 
     # ---- marks
 

@@ -121,7 +121,7 @@ class Follow:
                 watch.before(touched.buffer, "a Tape", touched.boxes)
         for buffer in program.buffers:
             # the run is over before others save what is there
-            buffer.subscribe(self, first=True)
+            (buffer.watch or buffer.told()).subscribe(self, first=True)
         program.begin(self)
         self.open = True
         self._sequence.begin(first)
@@ -138,7 +138,8 @@ class Follow:
     def _unsubscribe(self, buffers: Iterable[Buffer]) -> None:
         """Not be told of writes to some buffers."""
         for buffer in buffers:
-            buffer.unsubscribe(self)
+            if buffer.watch is not None:
+                buffer.watch.unsubscribe(self)
 
     def close(self) -> None:
         """Follow nothing any more; safe to call whatever state the tape is in."""

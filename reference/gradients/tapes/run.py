@@ -62,8 +62,7 @@ class Run(Event):
     def _arguments(self, at: int, step: Step, passed: Iterator[object]) -> tuple[object, ...]:
         """The arguments of a call, of which the arrays of the host come next among those that were passed."""
         assert self.program.sequence is not None
-        scalars = iter(self.program.sequence.scalars(at))
-        args = [next(scalars) if number else one() for one, number in zip(step.args, step.numbers, strict=True)]
+        args = step.passed(self.program.sequence.scalars(at))
         for one in step.lent:
             args[one.argument] = next(passed)
         return tuple(args)

@@ -8,16 +8,18 @@ arrays, objects.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ...launch.arguments import ScalarParameter
+from ...launch.arguments import MatrixParameter, Parameter, ScalarParameter, StructParameter
 from ...runtime.memory.buffers import Buffer
 from ...runtime.protocol.following import Follower, following
 from ...runtime.protocol.words import BESIDE
+from ...values.elements import Elements
 from ...values.kinds import KernelObject
 from ..events import Launch
 from ..memory.undo import Touched
@@ -27,6 +29,7 @@ from .lending import LentArray, lent_arrays, without
 if TYPE_CHECKING:
     from ...launch.arguments import Call
     from ...launch.specialisation import Specialisation
+    from ...runtime.protocol.backend import Scalar
 
 __all__ = ["Key", "Step", "key_of_call"]
 
@@ -51,7 +54,6 @@ class Step:
     Attributes:
         key: what it is known by.
         kernel, args: what was called; the arguments by reference.
-        numbers: which of the arguments are numbers that a launch is handed: not those that are compiled in.
         made, call, mode: what serves it, see `Launch`; numbers that are not integers may be others each time, and the
             call has no arrays of the host.
         lent: these arrays, which come with each call.
@@ -66,7 +68,6 @@ class Step:
     key: Key
     kernel: Reference
     args: tuple[Reference, ...]
-    numbers: tuple[bool, ...]
     specialisation: Specialisation
     call: Call
     lent: Sequence[LentArray]
@@ -90,20 +91,24 @@ class Step:
         refusal = _refusal(launch, buffers, lent)
         if refusal:
             return refusal
-        follower = kernel.follower(specialisation, args)
+        follower = None if _have_own_numbers(kernel.parameters) else kernel.follower(specialisation, args)
         if follower is None:
             return "arguments"
         before, after = ([one for one in needed if id(one.buffer) not in others] for needed in launch.needed())
         nbytes = sum(change.nbytes for change in launch.changes)
-        numbers = tuple(isinstance(parameter, ScalarParameter) for parameter in kernel.parameters)
         passed = {one.argument for one in lent}
-        references = ref(kernel), tuple(_nothing if k in passed else _reference(a) for k, a in enumerate(args)), numbers
+        references = ref(kernel), tuple(_nothing if k in passed else _reference(a) for k, a in enumerate(args))
         regions = launch.written(), before, after
         key, gradients = key_of_call(specialisation, call), [*launch.gradients]
         return Step(
             *(key, *references, specialisation, without(call, lent), lent, mode, follower),
             *(*regions, gradients, cleared, nbytes, buffers),
         )
+
+    def passed(self, scalars: Iterable[Scalar]) -> list[Any]:
+        """The arguments of a call that was handed some numbers; `None` for those in `lent`."""
+        kernel, numbers = self.kernel(), iter(scalars)
+        return [_passed(parameter, one, numbers) for parameter, one in zip(kernel.parameters, self.args, strict=True)]
 
     @cached_property
     def takes_floats(self) -> bool:
@@ -147,6 +152,23 @@ def _buffers(launch: Launch) -> list[Buffer]:
     reverse = {} if launch.mode is None else launch.mode.plan.buffers
     every = [*launch.specialisation.plan.buffers.values(), *launch.call.arrays.values(), *reverse.values()]
     return list({id(buffer): buffer for buffer in every}.values())
+
+
+def _passed(parameter: Parameter, one: Reference, scalars: Iterator[Scalar]) -> Any:
+    """An argument: of a number, vector or matrix by the next of the scalars, else by reference."""
+    if isinstance(parameter, ScalarParameter):
+        return next(scalars)
+    if isinstance(parameter, MatrixParameter):
+        return Elements.over([next(scalars) for _ in range(math.prod(parameter.shape))], parameter.shape)
+    return one()
+
+
+def _have_own_numbers(parameters: Iterable[Parameter]) -> bool:
+    """Whether a struct has numbers, which may be others in each call: nobody could tell which struct it was."""
+    structs = [one for one in parameters if isinstance(one, StructParameter)]
+    members = [member for struct in structs for member in struct.members.values()]
+    numbers = any(isinstance(one, (ScalarParameter, MatrixParameter)) for one in members)
+    return numbers or (bool(members) and _have_own_numbers(members))
 
 
 def _nothing() -> None:

@@ -23,7 +23,7 @@ from ..threads.runtime_lock import RUNTIME_LOCK
 from .blocks import Array, Block
 from .observers import OBSERVERS, tell_all, tell_others
 from .streams import ordered
-from .watches import Saver, Watch, Watcher
+from .watches import Watch, Watcher
 
 __all__ = ["Array", "Buffer"]
 
@@ -88,7 +88,7 @@ class Buffer(Block):
 
     def watched(self, watcher: Watcher | None = None) -> Watch:
         """Its watch, made if there is none. With a watcher, kernels that write it go through Python from now on."""
-        watch = self._watch()
+        watch = self.told()
         watch.ask()
         if watcher is not None:
             fresh = not watch.strict
@@ -99,16 +99,8 @@ class Buffer(Block):
                     invalidate()  # those that machine code serves must ask
         return watch
 
-    def subscribe(self, saver: Saver, *, first: bool = False) -> None:
-        """Tell somebody of every write before it happens, before others if it is the `first`."""
-        self._watch().subscribe(saver, first=first)
-
-    def unsubscribe(self, saver: Saver) -> None:
-        """Tell somebody no longer."""
-        if self.watch is not None:
-            self.watch.unsubscribe(saver)
-
-    def _watch(self) -> Watch:
+    def told(self) -> Watch:
+        """Its watch, made if there is none, for those who subscribe to it: it notes nothing for others."""
         if self.watch is None:
             self.watch = Watch(self._record)
         return self.watch
