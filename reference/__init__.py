@@ -77,6 +77,7 @@ from .kernels.options import (
 )
 from .kernels.oriented import data_oriented
 from .runtime.adstacks.stats import stats
+from .transforms.math.library import find as _find  # noqa: F401 - which registers it: the IR finds functions there
 from .values.annotations import Tensor
 from .values.atomics import (
     atomic_add,

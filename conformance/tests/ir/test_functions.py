@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from transforms_kit import kernel_of
@@ -188,3 +191,9 @@ def test_lanes_that_part_call_for_themselves():
 def test_an_op_without_a_function_in_the_library_is_a_defect():
     with pytest.raises(InternalError, match="no gamma for i32"):
         by_library("gamma")(i32, np.ones(1))
+
+
+def test_the_library_is_there_whatever_is_imported_first():
+    text = "from adstack.ir.functions import builtin; print(builtin('sin.f32').name)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "sin.f32\n"
