@@ -92,12 +92,19 @@ class Loan:
             return
         for place in self._neighbours(call):
             if not written.isdisjoint((self.place, place)):
-                lack = "aligned" if self.original.flags.c_contiguous else "C-contiguous"
                 raise AdstackArgumentError(
-                    f"Invalid value for argument {self.place} - it is not {lack} and shares memory with {place}, "
-                    "and the kernel writes one of them",
+                    f"Invalid value for argument {self.place} - it is {self._why_copied} and shares memory with "
+                    f"{place}, and the kernel writes one of them",
                     do="pass a copy",
                 )
+
+    @property
+    def _why_copied(self) -> str:
+        """Why the launch works on a copy, for messages."""
+        flags = self.original.flags
+        if flags.c_contiguous and flags.aligned:
+            return "copied, as the device can't use its memory,"
+        return "not aligned" if flags.c_contiguous else "not C-contiguous"
 
     def _neighbours(self, call: Call) -> list[str]:
         """The places of other arguments that share memory with this one."""
@@ -239,7 +246,17 @@ class StructParameter:
         if not self.accepts(value):
             raise invalid(self.name, f"a {getattr(self.type, '__name__', self.type)}", value)
         for member, parameter in self.members.items():
-            parameter.take(self.get(value, member), call)
+            parameter.take(self._member(value, member), call)
+
+    def _member(self, value: Any, member: str) -> Any:
+        """AdstackArgumentError for one that was never set, or was deleted."""
+        try:
+            return self.get(value, member)
+        except AttributeError as error:
+            raise AdstackArgumentError(
+                f"Invalid value for argument {self.name} - its member {member} has no value: {error}",
+                do=f"set {self.name}.{member}",
+            ) from error
 
     def spec(self, value: object) -> Spec:
         """See `Parameter.spec`."""

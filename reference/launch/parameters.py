@@ -169,7 +169,8 @@ def _members(cls: type[Any]) -> dict[str, object]:
 
 
 def _member(cls: type[object], member: dataclasses.Field[object]) -> object:
-    return _evaluated(member.type, vars(sys.modules[cls.__module__]), f"{cls.__name__}.{member.name}")
+    module = sys.modules.get(cls.__module__)  # there is none for a class in source text that a program executes
+    return _evaluated(member.type, {} if module is None else vars(module), f"{cls.__name__}.{member.name}")
 
 
 def _ndarray(name: str, annotation: NdarrayType) -> Parameter:

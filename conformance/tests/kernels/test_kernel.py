@@ -317,6 +317,13 @@ def test_copies_that_share_memory_with_another_argument_are_refused() -> None:
     assert array.tolist() == [[1, 1], [1, 1]]
 
 
+def test_a_device_that_works_on_copies_says_so_of_one_array_twice() -> None:
+    qd.init(arch="vulkan")
+    array = np.ones((2, 2), np.float32)
+    with pytest.raises(ValueError, match="x - it is copied, as the device can't use its memory, and shares memory"):
+        accumulated(array, array)
+
+
 def test_copies_that_share_memory_are_fine_where_nothing_is_written() -> None:
     @qd.kernel
     def difference(x: qd.types.NDArray[qd.f32, 2], y: qd.types.NDArray[qd.f32, 2]) -> qd.f32:

@@ -110,3 +110,34 @@ def test_annotations_of_dataclasses_may_be_postponed() -> None:
     assert count(postponed(3)) == 3
     with pytest.raises(qd.AdstackSyntaxError, match=r"annotation 'qd\.nothing' of Broken\.n can't be evaluated"):
         fail(broken(3))
+
+
+@dataclasses.dataclass
+class Pair:
+    a: qd.f32
+    b: qd.f32
+
+
+@qd.kernel
+def summed(pair: Pair) -> qd.f32:
+    return pair.a + pair.b
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu"])
+def test_a_member_without_a_value_is_told(arch: str) -> None:
+    qd.init(arch=arch)
+    pair = Pair(1.0, 2.0)
+    assert [summed(pair), summed(pair)] == [3.0, 3.0]
+    del pair.b
+    with pytest.raises(qd.AdstackArgumentError, match=r"pair - its member b has no value: .*\n  do: set pair\.b"):
+        summed(pair)
+
+
+def test_a_dataclass_of_a_module_that_is_not_there_is_taken() -> None:
+    elsewhere = dataclasses.make_dataclass("elsewhere", [("a", qd.f32)], namespace={"__module__": "nowhere"})
+
+    @qd.kernel
+    def taken(value: elsewhere) -> qd.f32:
+        return value.a
+
+    assert taken(elsewhere(2.0)) == 2.0
