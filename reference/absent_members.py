@@ -136,6 +136,13 @@ MEMBERS: Final[dict[str, tuple[Row, ...]]] = {
         row("is_pure", "every kernel is kept on disk, with what it captures as part of its key", "leave it out"),
         row("resume", "a graph runs to its end, and is not stopped and resumed", "split it into two graphs"),
     ),
+    "the gradient of a kernel": (
+        row(
+            "grad",
+            "a gradient has no gradient of its own",
+            "call k.grad(...) in a qd.ad.FwdMode for second derivatives, or qd.ad.hvp or hessian",
+        ),
+    ),
     "a func": (
         row("fn func wrapper", INTERNAL, "f.function is the Python function"),
         row("grad", "gradients belong to kernels", "call the func in a kernel k, and k.grad(...)"),

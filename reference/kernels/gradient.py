@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ..absent import with_absent
 from ..gradients.launches.kept import reversing
 from ..gradients.launches.last_launch import reverse_last_launch
 from ..gradients.modes.compiled import differentiated
@@ -33,6 +34,7 @@ MOST_SHORTCUTS: Final = 8
 """How many kinds of calls are tried one after another in machine code."""
 
 
+@with_absent("the gradient of a kernel")
 class Gradient(ByName):
     """What `kernel.grad` is: it propagates adjoints through one launch of the kernel.
 

@@ -290,3 +290,12 @@ def test_arguments_that_overlap_are_refused_where_one_is_written() -> None:
     run.grad(x, y)
     with pytest.raises(qd.AdstackDataAccessError, match="argument b and argument a of run share memory"):
         run.grad(x, x)
+
+
+def test_a_gradient_has_no_gradient_of_its_own():
+    @qd.kernel
+    def nothing():
+        pass
+
+    with pytest.raises(qd.AdstackAttributeError, match=r"(?s)has no 'grad'.*do: call k\.grad\(.*FwdMode"):
+        nothing.grad.grad()
