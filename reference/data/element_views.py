@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from . import hostvalues
 
-if TYPE_CHECKING:
-    from .hostarrays import HostArray
-
 __all__ = ["ElementView"]
+
+
+class Owner(hostvalues.Domain, Protocol):
+    """An array of vectors or matrices."""
+
+    def number_at(self, position: tuple[int, ...]) -> Any:
+        """The number at a `position` in memory, counted from 0."""
+
+    def store_at(self, position: tuple[int, ...], value: object, written: object) -> None:
+        """Write one; `written` is what the host wanted to write."""
 
 
 class ElementView:
@@ -18,7 +25,7 @@ class ElementView:
 
     __slots__ = ("owner", "position")
 
-    def __init__(self, owner: HostArray, position: tuple[int, ...]) -> None:
+    def __init__(self, owner: Owner, position: tuple[int, ...]) -> None:
         self.owner = owner
         self.position = position
 

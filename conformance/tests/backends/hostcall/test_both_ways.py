@@ -13,14 +13,20 @@ from hypothesis import strategies as st
 import adstack as qd
 
 
-@pytest.mark.parametrize("kernels", [(), ("three", "square")], ids=["all", "matrices"])
-def test_calls_get_the_same_from_machine_code_as_from_python(kernels: tuple[str, ...]) -> None:
+def worlds() -> tuple[World, World]:
+    """One in which Python serves all calls, and one in which machine code serves what it can."""
     qd.init(arch=qd.cpu)
     with python_only():
         straight = World()
         straight.warm_up()
     short = World()
     short.warm_up()
+    return straight, short
+
+
+@pytest.mark.parametrize("kernels", [(), ("three", "square")], ids=["all", "matrices"])
+def test_calls_get_the_same_from_machine_code_as_from_python(kernels: tuple[str, ...]) -> None:
+    straight, short = worlds()
     for name in ("put", "three", "square"):
         assert is_short(short.kernels[name])
         assert not is_short(straight.kernels[name])
@@ -64,12 +70,7 @@ MATRICES: tuple[Any, ...] = (
 @pytest.mark.parametrize("how", [list, qd.Matrix], ids=["list", "Matrix"])
 def test_only_vectors_and_matrices_of_the_shape_are_taken(how: Any) -> None:
     """Those that are nearly right go the way that knows the errors."""
-    qd.init(arch=qd.cpu)
-    with python_only():
-        straight = World()
-        straight.warm_up()
-    short = World()
-    short.warm_up()
+    straight, short = worlds()
     calls_of: list[tuple[str, list[Any]]] = [("three", [v, 0.5]) for v in VECTORS]
     calls_of += [("square", [m, [True, False]]) for m in MATRICES]
     for kernel, (value, other) in calls_of:
