@@ -218,7 +218,8 @@ def test_loops_as_long_as_an_array_says_keep_as_much_as_they_need(steps: int) ->
         assert slopes == pytest.approx(loops.derivative(lengths), rel=1e-9)
 
 
-def test_a_gradient_outside_is_that_of_the_last_launch_or_refused() -> None:
+def weighing() -> tuple[Any, Any, Any]:
+    """A sum of squares of ones, weighted by an array of the host: x, the loss, and the kernel."""
     x = qd.field(qd.f64, shape=N, needs_grad=True)
     loss = qd.field(qd.f64, shape=(), needs_grad=True)
 
@@ -228,6 +229,11 @@ def test_a_gradient_outside_is_that_of_the_last_launch_or_refused() -> None:
             loss[None] += x[i] * x[i] * w[i]
 
     x.fill(1.0)
+    return x, loss, weigh
+
+
+def test_a_gradient_outside_is_that_of_the_last_launch_or_refused() -> None:
+    x, loss, weigh = weighing()
     w = np.full(N, 0.5)
     for change in (False, False, False, True):
         w[:] = 0.5
@@ -244,15 +250,7 @@ def test_a_gradient_outside_is_that_of_the_last_launch_or_refused() -> None:
 
 
 def test_what_an_array_held_inside_a_tape_is_what_counts_outside() -> None:
-    x = qd.field(qd.f64, shape=N, needs_grad=True)
-    loss = qd.field(qd.f64, shape=(), needs_grad=True)
-
-    @qd.kernel
-    def weigh(w: qd.types.ndarray()):
-        for i in x:
-            loss[None] += x[i] * x[i] * w[i]
-
-    x.fill(1.0)
+    x, loss, weigh = weighing()
     w = np.full(N, 0.5)
     for _ in range(3):
         w[:] = 0.5
