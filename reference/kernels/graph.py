@@ -27,7 +27,7 @@ from ..runtime.adstacks.heap import HeapLimit
 from ..runtime.graphs import Captured, captured
 from ..runtime.memory.copying import Uncopied
 from ..runtime.threads.capturing import CAPTURING, allowing, is_capturing
-from ..runtime.threads.recording import RECORDERS, Recorder, is_recording, recording
+from ..runtime.threads.recording import RECORDERS, Recorder, check_entered, is_recording, recording
 from ..runtime.threads.runtime_lock import RUNTIME_LOCK
 from ..runtime.threads.scopes import Entry, Scoped
 from ..values.calling import takes
@@ -93,11 +93,13 @@ class Graph(Scoped, Uncopied):
         """Stop recording the calls of this thread."""
         RECORDERS.end(self._recorder)
         CAPTURING.end(self._capture_entry)
+        self._recorder = None
         if self._runtime is not None and not CAPTURING.anywhere():
             _attach(self._runtime)
 
     def leave(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Record no more; what an exception has broken off is no graph."""
+        check_entered(self._recorder, "graph")
         with RUNTIME_LOCK.lock:
             self._end()
             if kind is not None or self._taped is not None:

@@ -30,14 +30,18 @@ class World:
 
         self.square = square
 
-    def entered(self, kind: str) -> Any:
-        """A context that was entered, and that has recorded a call."""
+    def context(self, kind: str) -> Any:
+        """One that is not entered yet."""
         make: dict[str, Callable[[], Any]] = {
             "Tape": lambda: qd.ad.Tape(self.loss),
             "FwdMode": lambda: qd.ad.FwdMode(loss=self.loss, param=self.x, seed=[1.0]),
             "graph": qd.graph,
         }
-        context = make[kind]()
+        return make[kind]()
+
+    def entered(self, kind: str) -> Any:
+        """A context that was entered, and that has recorded a call."""
+        context = self.context(kind)
         context.__enter__()
         self.square()
         return context
@@ -112,6 +116,18 @@ def test_a_graph_keeps_the_runtime_from_ending_until_it_is_left_or_lost() -> Non
     gc.collect()
     qd.reset()
     World("reference").check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_entered_can_not_be_left(kind: str) -> None:
+    world = World("reference")
+    context = world.entered(kind)
+    context.__exit__(None, None, None)
+    slopes = world.x.grad[None], world.x.dual[None]
+    for one in (context, world.context(kind)):
+        with pytest.raises(qd.AdstackRuntimeError, match="is left, and is not entered, or was left before"):
+            one.__exit__(None, None, None)
+    assert (world.x.grad[None], world.x.dual[None]) == slopes
 
 
 def test_a_context_that_something_else_keeps_goes_on() -> None:

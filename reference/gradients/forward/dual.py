@@ -19,7 +19,7 @@ from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.state import Runtime
-from ...runtime.threads.recording import RECORDERS, Constant, is_recording, recording
+from ...runtime.threads.recording import RECORDERS, Constant, check_entered, is_recording, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ...values.calling import takes
@@ -130,9 +130,11 @@ class FwdMode(Scoped):
         self.tangents.close()
         RECORDERS.end(self._recorder)
         OBSERVERS.end(self._observer)
+        self._recorder = self._observer = None
 
     def leave(self, kind: object, error: object, trace: object) -> None:
         """The direction is zero again, also after an error."""
+        check_entered(self._recorder, "FwdMode")
         try:
             with RUNTIME_LOCK.lock:
                 self.note_others()

@@ -14,7 +14,7 @@ from ...runtime.memory.blocks import Block
 from ...runtime.memory.buffers import Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.protocol.abilities import exclusively
-from ...runtime.threads.recording import RECORDERS, Capture, capturing, recording
+from ...runtime.threads.recording import RECORDERS, Capture, capturing, check_entered, recording
 from ...runtime.threads.runtime_lock import RUNTIME_LOCK
 from ...runtime.threads.scopes import Entry, Scoped
 from ...values.calling import takes
@@ -134,6 +134,7 @@ class Tape(Scoped):
 
     def leave(self, kind: object, error: object, trace: object) -> None:
         """Differentiate, unless an exception has ended the block, which goes on."""
+        check_entered(self._recorder or self._capture, "Tape")
         if self._capture is not None:
             self._capture.end_tape(failed=kind is not None)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
+from ...errors import AdstackRuntimeError
 from .scopes import Scopes, Within
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Forward",
     "Recorder",
     "capturing",
+    "check_entered",
     "forward_mode",
     "host_wrote",
     "in_charge",
@@ -101,6 +103,15 @@ RECORDERS: Final[Scopes[Recorder | None]] = Scopes(asks=True)
 def in_charge() -> Recorder | None:
     """Who serves the calls of this thread."""
     return RECORDERS.innermost() if RECORDERS else None
+
+
+def check_entered(entry: object, what: str) -> None:
+    """AdstackRuntimeError where a context is left that is not entered: `entry` is what it put in force, or None."""
+    if entry is None:
+        raise AdstackRuntimeError(
+            f"this {what} is left, and is not entered, or was left before",
+            do="enter it by a `with` statement, which leaves it once",
+        )
 
 
 def capturing() -> Capture | None:
