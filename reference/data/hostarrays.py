@@ -146,6 +146,8 @@ class HostArray(Refusals, ABC):
         """The number at a `position` in memory, counted from 0: 0 in an inactive cell."""
         if self._cells and not activation.is_active(self._cells, position):
             return self.dtype(0)
+        if RECORDERS:
+            linked.looked_inside(self)
         array = self._array
         value = self.buffer.item(position) if array is None else array.item(position)
         return linked.read(self, position, value) if RECORDERS else value

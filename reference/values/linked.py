@@ -302,21 +302,21 @@ def is_linking(*arrays: Value) -> bool:
 def read(array: object, position: tuple[int, ...], value: object) -> Operand:
     """What the host has read at a position of an array's buffer; linked to that element while a recorder listens."""
     recorder: Any = in_charge()
-    looked_inside(array)
     if not isinstance(value, float) or not is_linking():
         return value
     return recorder.host_read(array, position, value)
 
 
 def looked_inside(array: object) -> None:
-    """Tell the recorder in charge, if it wants to know, that the host reads an element of an array."""
+    """Tell the recorder in charge, if it wants to know, that the host is about to read an element of an array."""
     recorder: Any = in_charge()
     if hasattr(recorder, "host_looked_inside"):
         recorder.host_looked_inside(array)
 
 
 def looked_at(array: object) -> None:
-    """Tell the recorder in charge, if it wants to know, that the host reads all of an array."""
+    """Tell the recorder in charge, if it wants to know, that the host is about to read all of an array."""
+    looked_inside(array)
     recorder: Any = in_charge()
     if hasattr(recorder, "host_looked"):
         recorder.host_looked(array)

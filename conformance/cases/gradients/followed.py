@@ -317,3 +317,27 @@ def a_gradient_function_writes_what_an_earlier_launch_needs(qd, dtype, writer, r
     slope = 12.0 if rows == "one" else 39.0
     left = [3.0, 0.0, 3.0] if writer == "element" else [0.0, 0.0, 0.0]
     return Run(run, expect=[(slopes, [[slope] * 3] * 3), (x, left)])
+
+
+@case(rules=["grad.followed"], dtypes=TYPES)
+def a_gradient_that_a_tape_does_not_come_to_use_stays_what_it_was(qd, dtype):
+    """Each tape is expected to do what the one before did, and takes another array in the end."""
+    arrays = [qd.ndarray(dtype, shape=2, needs_grad=True) for _ in range(3)]
+    loss, slopes = qd.ndarray(dtype, shape=1, needs_grad=True), qd.field(dtype, shape=3)
+
+    @qd.kernel
+    def add(x: qd.types.ndarray(), loss: qd.types.ndarray()):
+        for i in x:
+            loss[0] += x[i] * x[i]
+
+    def run():
+        for k, x in enumerate(arrays):
+            x.fill(1.0 + k)
+        for k in (1, 1, 1, 2):
+            with qd.ad.Tape(loss):
+                add(arrays[0], loss)
+                add(arrays[k], loss)
+        for k, x in enumerate(arrays):
+            slopes[k] = x.grad[0]
+
+    return Run(run, expect={slopes: [2.0, 4.0, 6.0]})

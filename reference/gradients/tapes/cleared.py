@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 from ...data.ndarrays import Ndarray
 from ...launch.arguments import Call
@@ -45,7 +45,6 @@ class Cleared:
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
         self._cleared: dict[int, Buffer] = {}
-        self._early: list[Buffer] = []
 
     def clear(self, gradients: Iterable[Buffer]) -> None:
         """Set the gradients among these to zero that the tape has not set to zero before."""
@@ -53,15 +52,3 @@ class Cleared:
             others = {id(one): one for one in gradients if id(one) not in self._cleared}
             fill([*others.values()])
             self._cleared |= others
-
-    def clear_early(self, gradients: Iterable[Buffer]) -> None:
-        """Set gradients to zero ahead of calls that machine code serves, which may come to use them."""
-        self._early = [one for one in gradients if id(one) not in self._cleared]
-        self.clear(self._early)
-
-    def keep(self, used: Container[int]) -> None:
-        """Count the gradients that were set to zero ahead, and that no call has used, as not set."""
-        for buffer in self._early:
-            if id(buffer) not in used:
-                self._cleared.pop(id(buffer), None)
-        self._early = []

@@ -93,8 +93,10 @@ class Program:
         self.keys: tuple[Key | None, ...] = tuple(None if step is None else step.key for step in steps)
         self.runtime, self.placed, self._epoch, self.alive = runtime, PLACED[0], 0, True
         self._keeping, calls, followed = Keeping(runtime.backend), list[SequenceCall | None](), list[Step | None]()
+        cleared = {id(grad) for step in steps if step is not None for grad in step.cleared}
         for step in steps:
-            call = None if step is None else self._keeping.add(step)
+            is_followed = step is not None and cleared.isdisjoint(step.touched)  # else it looks at what is cleared late
+            call = self._keeping.add(step) if step is not None and is_followed else None
             if call is None:
                 self._keeping.skip()
             calls.append(call)

@@ -116,6 +116,13 @@ class Step:
         return any(param.is_float for param in self.specialisation.plan.compiled.program.params)
 
     @property
+    def touched(self) -> Iterator[int]:
+        """The identities of the memory that the launch itself reads or writes."""
+        plan = self.specialisation.plan
+        buffers = {**plan.buffers, **self.call.arrays}
+        return (id(buffers[name]) for name in plan.compiled.read | plan.compiled.written if name in buffers)
+
+    @property
     def references(self) -> Iterator[Reference]:
         """To what it was learned with."""
         yield from (self.kernel, *(one for one in self.args if one is not _nothing))

@@ -62,9 +62,6 @@ class Tape(Scoped):
             those that a tape of another thread used last do so when a recorded launch first uses them.
         validation: whether a launch that overwrites an element that it has read is an error.
         grad_check: fields whose gradients are compared with finite differences.
-
-    Attributes:
-        calls: what was recorded: (kernel, arguments), in order.
     """
 
     @takes("ad.Tape")
@@ -90,8 +87,7 @@ class Tape(Scoped):
         self._cleared = Cleared(self.clear_gradients)
         self._gradients = Gradients(clears=self.clear_gradients)
         self._outside, self._links = Outside(), Links()
-        self._kept: list[tuple[Any, ...]] = []
-        self._torn, self._ended = "", Ended()
+        self._torn, self._ended, self._kept = "", Ended(), list[tuple[Any, ...]]()
 
     def __enter__(self) -> Tape:
         self._capture = capturing() if RECORDERS else None
@@ -219,10 +215,9 @@ class Tape(Scoped):
         if follow is None or not follow.matches(specialisation, call, runtime):
             return False
         self._note_host()
-        if not (self._log.needed or follow.ahead.cleared):
+        if not self._log.needed:
             return follow.begin()
         with self._log.launching(follow.ahead.written.values()):
-            self._cleared.clear_early(follow.ahead.cleared.values())
             return follow.begin()
 
     def _interrupted(self, buffer: Block) -> None:
@@ -242,7 +237,8 @@ class Tape(Scoped):
         if torn:
             self._torn = "a launch"
         span = run.program.span(run.first, run.end)
-        self._cleared.keep(span.cleared)
+        # nobody has looked at these gradients since the calls that use them: see `host_looked_inside`
+        self._cleared.clear(span.cleared.values())
         if run.first == run.end or not run.program.alive:
             return not torn
         run.note()
@@ -256,7 +252,7 @@ class Tape(Scoped):
 
     @property
     def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """What was recorded."""
+        """What was recorded: (kernel, arguments), in order."""
         return [call for one in self._calls for call in (one.calls if isinstance(one, Run) else [one])]
 
     def _record(self, launch: Launch, runtime: state.Runtime) -> Any:
@@ -370,10 +366,7 @@ class Tape(Scoped):
         self._note_overwritten([])
 
     def before_others(self, buffer: Block) -> None:
-        """Another thread is about to write: that is from outside, for all elements, whether launches need them or not.
-
-        Which elements these are shows when they are compared with what they are now.
-        """
+        """Another thread is about to write any elements, needed or not: which ones, shows when they are compared."""
         self._end_run()
         if isinstance(buffer, Buffer) and self._gradients.of(buffer):
             self._note_host()
@@ -393,8 +386,13 @@ class Tape(Scoped):
             self._append(HostWrites(overwritten, changes=changes))
 
     def host_looked(self, array: Any) -> None:
-        """The host reads all of an array."""
+        """The host is about to read all of an array."""
         self._around.looked(array)
+
+    def host_looked_inside(self, array: Any) -> None:
+        """The host is about to read of an array: a gradient is zero by now if calls that were followed use it."""
+        if array.role == "grad":
+            self._end_run()
 
     def report(self) -> TapeReport:
         """What was kept of overwritten memory, per event and buffer, and how large it is."""
