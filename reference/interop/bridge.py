@@ -21,6 +21,7 @@ from ..gradients.modes.compiled import differentiated
 from ..gradients.seeds import SEED, is_real
 from ..ir.ops import RANDOM
 from ..kernels.kernel import BoundKernel, Kernel
+from ..launch.arguments import Parameter, ScalarParameter
 from ..launch.array_arguments import NdarrayParameter, WithGradient
 from ..launch.specialisation import Specialisation
 from ..launch.template_arguments import TemplateParameter
@@ -100,7 +101,15 @@ class Bridge:
 
     def takes_array(self, position: int) -> bool:
         """Whether a parameter takes arrays; others take numbers and compile-time objects."""
-        return isinstance(self._kernel.parameters[len(self._bound) + position], (NdarrayParameter, TemplateParameter))
+        return isinstance(self._parameter(position), (NdarrayParameter, TemplateParameter))
+
+    def takes_number(self, position: int) -> bool:
+        """Whether a parameter takes one number."""
+        return isinstance(self._parameter(position), ScalarParameter)
+
+    def _parameter(self, position: int) -> Parameter:
+        parameter: Parameter = self._kernel.parameters[len(self._bound) + position]
+        return parameter
 
     def written(self, args: tuple[object, ...]) -> tuple[int, ...]:
         """The positions of the arguments that a launch may write.
@@ -150,7 +159,15 @@ class Bridge:
         Returns the number or vector that the kernel returns as an array, and None if it returns nothing.
         AdstackRuntimeTypeError if it returns several things.
         """
+        returns = self.returns
         value = self._kernel(*self._bound, *args)
+        if returns is None:
+            return None
+        return np.asarray(value.to_numpy() if isinstance(value, Matrix) else value, returns[1])
+
+    @property
+    def returns(self) -> tuple[tuple[int, ...], npt.DTypeLike] | None:
+        """The shape and type of what the kernel returns; AdstackRuntimeTypeError if that is several things."""
         spec = self._kernel.returns
         if spec is None:
             return None
@@ -158,14 +175,6 @@ class Bridge:
             raise AdstackRuntimeTypeError(
                 f"{self.name} returns several things", do="return a number or a vector, or write to an array"
             )
-        return np.asarray(value.to_numpy() if isinstance(value, Matrix) else value, spec.dtype.numpy)
-
-    @property
-    def returns(self) -> tuple[tuple[int, ...], npt.DTypeLike] | None:
-        """The shape and type of what the kernel returns."""
-        spec = self._kernel.returns
-        if not isinstance(spec, (ScalarSpec, MatrixSpec)):
-            return None
         return spec.shape if isinstance(spec, MatrixSpec) else (), spec.dtype.numpy
 
     def demand(self, args: tuple[object, ...], kept: Collection[int] | None = None) -> Demand:
@@ -191,7 +200,8 @@ class Bridge:
     def _demanded(self, specialisation: Specialisation, runtime: Runtime) -> Demand:
         compiled = specialisation.plan.compiled
         try:
-            read, again = differentiated(specialisation, "reverse", runtime).plan.compiled.read, False
+            mode = differentiated(specialisation, "reverse", runtime, strict=False)
+            read, again = mode.plan.compiled.read, False
         except AdstackDataAccessError:  # it needs what the launch overwrites
             read, again = compiled.read | compiled.written, True
             self._refuse_random(specialisation)

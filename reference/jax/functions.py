@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +18,7 @@ from ..errors import AdstackRuntimeError, AdstackRuntimeTypeError
 from ..interop.bridge import Bridge, Demand, Outputs, WithGradient
 from ..ir.types import Array
 from ..runtime.state import current
+from ..values.elements import Elements
 
 __all__ = ["wrap"]
 
@@ -43,7 +45,9 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., Traced
             makes the array that the launch finds there.
 
     Raises:
-        AdstackRuntimeError: if there is no jax; from the function, if the kernel reads or writes what is no argument.
+        AdstackRuntimeError: if there is no jax; from the function, if the kernel reads or writes what is no argument,
+            or a gradient of it is differentiated.
+        AdstackRuntimeTypeError: from the function, for arguments that jax can't see into.
     """
     jax = _jax()
     bridge = Bridge(kernel, outputs)
@@ -55,12 +59,12 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., Traced
     def call(*args: object, **kwargs: object) -> Traced:
         arranged = bridge.arranged(args, kwargs)
         arrays = [value for value in arranged if isinstance(value, (jax.Array, np.ndarray))]
-        kinds = (
-            _Like(value.shape, np.dtype(value.dtype))
+        kinds = [
+            _like(jax, f"argument {name} of {bridge.name}", value)
             if isinstance(value, (jax.Array, np.ndarray))
-            else _Static(type(value), value)
-            for value in arranged
-        )
+            else _static(jax, f"argument {name} of {bridge.name}", value)
+            for name, value in zip(bridge.names, arranged, strict=True)
+        ]
         results = function(current().epoch, *kinds)(*arrays)
         return results[0] if len(results) == 1 else results or None
 
@@ -77,10 +81,16 @@ def _jax() -> Traced:
 
 @dataclass(frozen=True)
 class _Static:
-    """An argument that jax does not see, by its type and value."""
+    """An argument that jax does not see.
+
+    Attributes:
+        type, key: equal for equal types and bits: the sign of a zero counts.
+        value: the argument, or a copy of one that may change.
+    """
 
     type: type[object]
-    value: Traced
+    key: Traced
+    value: Traced = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,49 @@ class _Like:
     @property
     def is_real(self) -> bool:
         return self.dtype.kind == "f"
+
+
+def _like(jax: Traced, what: str, array: Traced) -> _Like:
+    """What is known of an array, which messages call `what`."""
+    if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
+        raise AdstackRuntimeTypeError(
+            f"{what} has elements of jax's own type {array.dtype}", do="pass numbers, such as jax.random.key_data(key)"
+        )
+    return _Like(array.shape, np.dtype(array.dtype))
+
+
+def _static(jax: Traced, what: str, value: Traced) -> _Static:
+    """An argument that is no array, which messages call `what`: numbers, also in vectors, lists and dataclasses."""
+    key = _key(jax, what, value)
+    try:
+        hash(key)
+    except TypeError:
+        raise AdstackRuntimeTypeError(
+            f"{what} is a {type(value).__name__}, which can't be told from others: it can't be hashed",
+            do="pass arrays, numbers, vectors or dataclasses of these",
+        ) from None
+    return _Static(type(value), key, deepcopy(value) if isinstance(key, tuple) else value)
+
+
+def _key(jax: Traced, what: str, value: Traced) -> Traced:
+    """What tells an argument from others of its type; of what consists of parts, a tuple."""
+    if isinstance(value, (float, np.floating)):
+        return repr(value)
+    if isinstance(value, (jax.Array, np.ndarray)):
+        raise AdstackRuntimeTypeError(
+            f"{what} has an array in it, where jax does not see it",
+            do="pass it as an argument of its own, annotated with qd.types.ndarray()",
+        )
+    parts: Sequence[Traced]
+    if isinstance(value, Elements):
+        parts = value.entries
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, one.name) for one in fields(value)]
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        return value
+    return tuple((type(part), _key(jax, what, part)) for part in parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +194,7 @@ class _Call:
         """The results, and what the derivative needs: the function that computes it, and arrays for it."""
         perturbed = tuple(k for k, primal in zip(self.like, primals, strict=True) if primal.perturbed)
         values = [primal.value for primal in primals]
-        results = self._run(*values)
+        results = self._once(self._run)(*values)
         if perturbed not in self._known:
             kept = self._keep(perturbed)
             back = partial(self._back, kept, partial(self._pull, kept))
@@ -185,9 +238,24 @@ class _Call:
         plain = [self.jax.numpy.zeros(a.shape, a.dtype) if isinstance(a, zero) else a for a in adjoints]
         real = [a for a in plain if a.dtype != self.jax.dtypes.float0]
         specs = [self._spec(self.like[k]) for k in kept.active]
-        gradients = self.jax.pure_callback(pull, specs, contents, real, vmap_method="sequential")
+        once = self._once(partial(self.jax.pure_callback, pull, specs, vmap_method="sequential"))
+        gradients = once(contents, real)
         by_position = dict(zip(kept.active, gradients, strict=True))
         return tuple(by_position[k] if k in by_position else self._zero(like) for k, like in self.like.items())
+
+    def _once(self, function: Callable[..., Traced]) -> Traced:
+        """A function of which there are no derivatives: to ask for these is an error."""
+        once = self.jax.custom_jvp(function)
+
+        def refuse(primals: Traced, tangents: Traced) -> Traced:
+            raise AdstackRuntimeError(
+                f"{self.bridge.name} has no second derivatives through jax, which differentiates a gradient of it here",
+                do="compute them with a qd.ad.Tape inside of a qd.ad.FwdMode, or take the gradient at stop_gradient(x) "
+                "if it is a constant",
+            )
+
+        once.defjvp(refuse)
+        return once
 
     def _pull(self, kept: _Kept, contents: Sequence[Traced], adjoints: Sequence[Traced]) -> list[Array]:
         """What jax calls back: the adjoints of the active arguments."""
@@ -206,7 +274,7 @@ class _Call:
                 return kind.value
             array = np.asarray(values[k]) if k in values else np.zeros(kind.shape, kind.dtype)
             array = np.array(array, order="C") if k in copied else np.ascontiguousarray(array).reshape(kind.shape)
-            return array if k in self.arrays else array.item()
+            return array.item() if array.size == 1 and self.bridge.takes_number(k) else array
 
         return tuple(argument(k, kind) for k, kind in enumerate(self.args))
 

@@ -104,13 +104,14 @@ class Gradient(ByName):
     def left(self, *args: object, **kwargs: object) -> None:
         """The same through a launch that left the memory of the arguments as it is, whatever launches have been.
 
-        AdstackDataAccessError if the reverse pass needs what the launch has overwritten.
+        AdstackDataAccessError if the reverse pass needs what the launch has overwritten. It is no mistake if nothing
+        that the kernel reads has a gradient: memory that it writes may have one that passes through.
         """
         ended = state.ENDED[0]
         with self.kernel.shown, RUNTIME_LOCK.lock, recording(None):
             self.kernel.check_unended(ended)
             specialisation, call, runtime = self.prepared(args, kwargs)
-            differentiated(specialisation, "reverse", runtime).launch(call)
+            differentiated(specialisation, "reverse", runtime, strict=False).launch(call)
 
     def prepared(self, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[Specialisation, Call, Runtime]:
         """What would serve a call, and what the call passes, with the adjoints of what the kernel returned."""

@@ -40,7 +40,8 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorc
     Raises:
         AdstackRuntimeError: if there is no torch; from the function, if the kernel writes what is no argument, or if
             its derivative needs random numbers again; from torch, if a gradient of it is differentiated.
-        AdstackArgumentError: from the function, if a tensor that the kernel writes shares memory with another one.
+        AdstackArgumentError: from the function, if a tensor that the kernel writes shares memory with another one, or
+            a tensor is sparse.
     """
     torch = _torch()
     bridge = Bridge(kernel, outputs)
@@ -48,6 +49,7 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorc
 
     def call(*args: object, **kwargs: object) -> OfTorch:
         arranged = [_number(bridge, k, value) for k, value in enumerate(bridge.arranged(args, kwargs))]
+        _refuse_sparse(torch, bridge, arranged)
         written = _written(torch, bridge, arranged)
         views = {k: arranged[k] for k in written if is_torch(arranged[k]) and _is_view(arranged[k])}
         for k, view in views.items():  # torch knows of writes to views only where they are the first argument
@@ -80,6 +82,16 @@ def _number(bridge: Bridge, position: int, value: OfTorch) -> OfTorch:
             do="annotate the parameter with qd.types.ndarray() and pass a tensor of one element, or value.detach()",
         )
     return value.item()
+
+
+def _refuse_sparse(torch: OfTorch, bridge: Bridge, arranged: Sequence[OfTorch]) -> None:
+    """AdstackArgumentError for a tensor whose elements do not stand in memory one by one."""
+    for name, value in zip(bridge.names, arranged, strict=True):
+        if is_torch(value) and value.layout is not torch.strided:
+            raise AdstackArgumentError(
+                f"{name} of {bridge.name} is a tensor of the layout {value.layout}, and kernels take strided ones",
+                do=f"pass {name}.to_dense(), through which torch differentiates",
+            )
 
 
 def _written(torch: OfTorch, bridge: Bridge, arranged: Sequence[OfTorch]) -> tuple[int, ...]:

@@ -1,7 +1,6 @@
 """`adstack.jax` with jax itself, whose `check_grads` compares derivatives with differences."""
 
-from __future__ import annotations
-
+from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
@@ -61,3 +60,85 @@ def test_a_kernel_of_fields_is_no_function_of_its_arguments(jax):
 
     with pytest.raises(qd.AdstackRuntimeError, match="scaled reads scale"):
         wrap(scaled)(jax.numpy.ones(2))
+
+
+@qd.kernel
+def divided(x: qd.types.ndarray(), by: qd.f32):
+    for i in x:
+        x[i] = x[i] / by
+
+
+@qd.kernel
+def weighed(x: qd.types.ndarray(), weights: qd.types.vector(2, qd.f32)):
+    for i in x:
+        x[i] = weights[0] * x[i] + weights[1]
+
+
+@dataclass
+class Scale:
+    by: qd.f32
+
+
+@dataclass
+class Inside:
+    x: qd.types.ndarray(qd.f32, 1)
+
+
+@qd.kernel
+def scaled_by(x: qd.types.ndarray(), scale: Scale):
+    for i in x:
+        x[i] *= scale.by
+
+
+@qd.kernel
+def doubled(inside: Inside):
+    for i in inside.x:
+        inside.x[i] *= 2
+
+
+@qd.kernel
+def both_ends(x: qd.types.ndarray()) -> (qd.f32, qd.f32):
+    return x[0], x[1]
+
+
+def test_numbers_are_told_apart_by_their_bits(jax):
+    f, x = wrap(divided), jax.numpy.ones(2)
+    assert [f(x, by).tolist() for by in (0.0, -0.0)] == [[np.inf] * 2, [-np.inf] * 2]
+
+
+def test_vectors_and_dataclasses_by_value_are_what_they_were_at_the_call(jax):
+    f, x, weights = wrap(weighed), jax.numpy.ones(2), qd.Vector([2.0, 1.0])
+    assert f(x, weights).tolist() == f(x, [2.0, 1.0]).tolist() == f(x, np.array([2.0, 1.0])).tolist() == [3.0, 3.0]
+    weights[0] = 4.0
+    assert [f(x, w).tolist() for w in (weights, [2.0, 1.0])] == [[5.0, 5.0], [3.0, 3.0]]
+    scale, g = Scale(2.0), wrap(scaled_by)
+    _, pull = jax.vjp(lambda x: g(x, scale), x)
+    scale.by = 5.0
+    assert pull(x)[0].tolist() == [2.0, 2.0]
+    assert g(x, scale).tolist() == [5.0, 5.0]
+
+
+def test_what_jax_can_not_see_into_is_refused(jax):
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="argument inside of doubled has an array in it"):
+        wrap(doubled)(Inside(jax.numpy.ones(2)))
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="argument x of divided has elements of jax's own type"):
+        wrap(divided)(jax.random.key(0), 1.0)
+    with pytest.raises(qd.AdstackRuntimeTypeError, match=r"argument by of divided is a set, .* can't be hashed"):
+        wrap(divided)(jax.numpy.ones(2), {1.0})
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="both_ends returns several things"):
+        wrap(both_ends)(jax.numpy.ones(2))
+
+
+def test_what_passes_through_memory_that_is_only_added_to_has_its_gradient(jax):
+    index, ones = np.array([1, 1], np.int32), jax.numpy.ones(2)
+    assert jax.grad(lambda y: wrap(picked)(index, ones, y).sum())(ones).tolist() == [1.0, 1.0]
+    assert jax.grad(lambda y: wrap(square)(ones, y, 2.0).sum())(ones).tolist() == [0.0, 0.0]
+
+
+def test_a_gradient_is_not_differentiated_again(jax):
+    slope, x = jax.grad(wrap(cubes)), jax.numpy.ones(2)
+    for function in (jax.jacrev(slope), jax.jit(jax.jacfwd(slope)), jax.hessian(wrap(cubes))):
+        with pytest.raises(qd.AdstackRuntimeError, match="cubes has no second derivatives through jax"):
+            function(x)
+    at = jax.lax.stop_gradient
+    assert jax.grad(lambda x: (x * slope(at(x))).sum())(x).tolist() == [3.0, 3.0]

@@ -147,3 +147,16 @@ def test_a_tape_that_is_followed_notes_what_tensors_held_when_they_were_passed(t
         assert x.grad.to_numpy()[0].tolist() == [first**6 * 2.0**15] * 5
     assert served(tape) == 7
     assert all(args[1] is weights for _, args in tape.calls[:6])
+
+
+def test_a_sparse_tensor_is_refused_with_what_to_do(torch):
+    sparse = torch.eye(2).to_sparse().requires_grad_()
+    with pytest.raises(qd.AdstackArgumentError, match=r"x of cubes is a tensor of the layout torch\.sparse_coo"):
+        wrap(cubes)(sparse)
+    wrap(cubes)(sparse.to_dense()[0]).backward()
+
+
+def test_what_passes_through_memory_that_is_only_added_to_has_its_gradient(torch):
+    index, y = torch.tensor([1, 1], dtype=torch.int32), torch.ones(2, requires_grad=True)
+    wrap(picked)(index, torch.ones(2), y.clone()).sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]

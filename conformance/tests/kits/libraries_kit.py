@@ -49,6 +49,7 @@ class Tensor:
     """A torch tensor of the host, as far as `adstack.torch` asks."""
 
     __module__ = "torch"
+    layout = "strided"
 
     def __init__(self, array: Any, requires_grad: bool = False, view: bool = False) -> None:
         self.array, self.requires_grad, self.view, self.grad = np.asarray(array), requires_grad, view, None
@@ -132,6 +133,7 @@ def torch_played() -> Any:
         zeros_like=lambda tensor: Tensor(np.zeros_like(tensor.array)),
         from_numpy=Tensor,
         contiguous_format=None,
+        strided=Tensor.layout,
     )
 
 
@@ -160,6 +162,19 @@ class CustomVjp:
         return results, self.backward(kept, [SymbolicZero(r) if a is None else a for r, a in pairs])
 
 
+class CustomJvp:
+    """A function whose tangents `refuse` computes."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    def defjvp(self, refuse: Any) -> None:
+        self.refuse = refuse
+
+
 def jax_played() -> Any:
     """A module `jax`; its list `functions` has what `custom_vjp` made, the last one last."""
     functions: list[CustomVjp] = []
@@ -178,11 +193,17 @@ def jax_played() -> Any:
     return SimpleNamespace(
         functions=functions,
         custom_vjp=custom_vjp,
+        custom_jvp=CustomJvp,
         pure_callback=pure_callback,
         Array=np.ndarray,
         ShapeDtypeStruct=lambda shape, dtype: SimpleNamespace(shape=shape, dtype=np.dtype(dtype)),
         custom_derivatives=SimpleNamespace(SymbolicZero=SymbolicZero),
-        dtypes=SimpleNamespace(float0=np.dtype([("float0", "V0")]), canonicalize_dtype=np.dtype),
+        dtypes=SimpleNamespace(
+            float0=np.dtype([("float0", "V0")]),
+            canonicalize_dtype=np.dtype,
+            issubdtype=np.issubdtype,
+            extended=np.void,  # which none of these arrays has
+        ),
         numpy=SimpleNamespace(zeros=np.zeros),
         tree_util=SimpleNamespace(Partial=lambda function: function),
     )
