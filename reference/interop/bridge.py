@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -33,6 +34,7 @@ from .surroundings import Surroundings
 
 __all__ = ["Bridge", "Demand", "Outputs", "WithGradient"]
 
+_COUNT: Final = count(1)
 Outputs = Mapping[str, Callable[..., Any]]
 """Parameters that calls leave out: a function of the arguments that are passed makes the array for each."""
 
@@ -79,6 +81,7 @@ class Bridge:
         if unknown := [name for name in self._outputs if name not in self.names]:
             raise AdstackCallError(f"wrap(): {self.name} has no parameter {unknown[0]!r}, which is among the outputs")
         self._demands: Final[WeakKeyDictionary[Specialisation, Demand]] = WeakKeyDictionary()
+        self._numbers: Final[WeakKeyDictionary[Specialisation, int]] = WeakKeyDictionary()
 
     @property
     def name(self) -> str:
@@ -217,6 +220,13 @@ class Bridge:
                 loc=drawn.loc,
                 do="pass the random numbers as an argument, annotated with qd.types.ndarray()",
             )
+
+    def number(self, args: tuple[object, ...]) -> int:
+        """A number of the code of a launch with such `args`: another one if what is compiled in is not what it was."""
+        specialisation, _, _ = self._prepared(args)
+        if specialisation not in self._numbers:
+            self._numbers[specialisation] = next(_COUNT)
+        return self._numbers[specialisation]
 
     def pull(self, args: tuple[object, ...], demand: Demand, seed: Array | None) -> None:
         """Propagate adjoints through a launch.

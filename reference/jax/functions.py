@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..errors import AdstackRuntimeError, AdstackRuntimeTypeError
+from ..errors import AdstackDataAccessError, AdstackRuntimeError, AdstackRuntimeTypeError
 from ..interop.bridge import Bridge, Demand, Outputs, WithGradient
 from ..ir.types import Array
 from ..runtime.state import current
@@ -47,6 +47,7 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., Traced
     Raises:
         AdstackRuntimeError: if there is no jax; from the function, if the kernel reads or writes what is no argument,
             or a gradient of it is differentiated.
+        AdstackDataAccessError: from a derivative, if attributes that are compiled in have changed since the launch.
         AdstackRuntimeTypeError: from the function, for arguments that jax can't see into.
     """
     jax = _jax()
@@ -148,6 +149,10 @@ def _key(jax: Traced, what: str, value: Traced) -> Traced:
     return tuple((type(part), _key(jax, what, part)) for part in parts)
 
 
+_NUMBER: Final = (_Like((), np.dtype(np.int32)),)
+"""What is known of the number of a launch."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Kept:
     """What the derivative of a launch is computed from, apart from arrays.
@@ -182,29 +187,44 @@ class _Call:
         self.written = bridge.written(sample)
         bridge.refuse_fields(sample)
         self.returns = [] if bridge.returns is None else [_Like(bridge.returns[0], np.dtype(bridge.returns[1]))]
-        self._known: dict[tuple[int, ...], tuple[_Kept, Traced]] = {}
+        self._known: dict[tuple[int, ...], tuple[_Kept, Traced, Traced]] = {}
 
     def function(self) -> Traced:
         """The call as a function of its arrays, with a derivative."""
         run = self.jax.custom_vjp(self._run)
-        run.defvjp(self._forward, lambda kept, adjoints: kept[0](kept[1], adjoints), symbolic_zeros=True)
+        run.defvjp(self._forward, lambda kept, adjoints: kept[0](*kept[1:], adjoints), symbolic_zeros=True)
         return run
 
     def _forward(self, *primals: Traced) -> tuple[Traced, Traced]:
         """The results, and what the derivative needs: the function that computes it, and arrays for it."""
         perturbed = tuple(k for k, primal in zip(self.like, primals, strict=True) if primal.perturbed)
         values = [primal.value for primal in primals]
-        results = self._once(self._run)(*values)
         if perturbed not in self._known:
             kept = self._keep(perturbed)
+            run = partial(self._called, partial(self._launch_noted, kept), _NUMBER)
             back = partial(self._back, kept, partial(self._pull, kept))
-            self._known[perturbed] = kept, self.jax.tree_util.Partial(back)
-        kept, back = self._known[perturbed]
-        return results, (back, self._contents(kept, values, results))
+            self._known[perturbed] = kept, run, self.jax.tree_util.Partial(back)
+        kept, run, back = self._known[perturbed]
+        *results, number = self._once(run)(*values)
+        return tuple(results), (back, number, self._contents(kept, values, results))
 
     def _run(self, *values: Traced) -> Traced:
-        results = [self._spec(like) for like in (*self.returns, *(self.like[k] for k in self.written))]
-        return tuple(self.jax.pure_callback(self._launch, results, *values, vmap_method="sequential"))
+        return self._called(self._launch, (), *values)
+
+    def _called(self, launch: Callable[..., Traced], more: Sequence[_Like], *values: Traced) -> Traced:
+        """What jax gets by calling a launch back, which gives `more` after the results."""
+        likes = (*self.returns, *(self.like[k] for k in self.written), *more)
+        specs = [self._spec(like) for like in likes]
+        return tuple(self.jax.pure_callback(launch, specs, *values, vmap_method="sequential"))
+
+    def _launch_noted(self, kept: _Kept, *values: Traced) -> list[Array]:
+        """Launch, and tell which code that was, for `_pull`."""
+        number = self._number(kept, dict(zip(self.like, values, strict=True)))
+        return [*self._launch(*values), np.array(number, np.int32)]
+
+    def _number(self, kept: _Kept, values: dict[int, Traced]) -> int:
+        """See `Bridge.number`: of the launch that is differentiated."""
+        return self.bridge.number(self._paired(self._arguments(values), kept.active, {}))
 
     def _launch(self, *values: Traced) -> list[Array]:
         args = self._arguments(dict(zip(self.like, values, strict=True)), copied=self.written)
@@ -231,7 +251,7 @@ class _Call:
         return [arrays[k] for k in kept.contents]
 
     def _back(
-        self, kept: _Kept, pull: Traced, contents: Sequence[Traced], adjoints: Sequence[Traced]
+        self, kept: _Kept, pull: Traced, number: Traced, contents: Sequence[Traced], adjoints: Sequence[Traced]
     ) -> tuple[Traced, ...]:
         """The adjoints of all arguments that jax computes, from those of the results."""
         zero = self.jax.custom_derivatives.SymbolicZero
@@ -239,7 +259,7 @@ class _Call:
         real = [a for a in plain if a.dtype != self.jax.dtypes.float0]
         specs = [self._spec(self.like[k]) for k in kept.active]
         once = self._once(partial(self.jax.pure_callback, pull, specs, vmap_method="sequential"))
-        gradients = once(contents, real)
+        gradients = once(number, contents, real)
         by_position = dict(zip(kept.active, gradients, strict=True))
         return tuple(by_position[k] if k in by_position else self._zero(like) for k, like in self.like.items())
 
@@ -257,8 +277,14 @@ class _Call:
         once.defjvp(refuse)
         return once
 
-    def _pull(self, kept: _Kept, contents: Sequence[Traced], adjoints: Sequence[Traced]) -> list[Array]:
+    def _pull(self, kept: _Kept, number: Traced, contents: Sequence[Traced], adjoints: Sequence[Traced]) -> list[Array]:
         """What jax calls back: the adjoints of the active arguments."""
+        if int(number) != self._number(kept, dict(zip(kept.contents, contents, strict=True))):
+            raise AdstackDataAccessError(
+                f"the derivative of {self.bridge.name} needs what is compiled in, such as attributes of objects, which "
+                "has changed since the launch",
+                do="change it when the derivative has been computed, or pass it as an argument",
+            )
         args = self._arguments(dict(zip(kept.contents, contents, strict=True)), copied=self.written)
         first = sum(like.is_real for like in self.returns)
         real = [k for k in self.written if self.like[k].is_real]

@@ -142,3 +142,29 @@ def test_a_gradient_is_not_differentiated_again(jax):
             function(x)
     at = jax.lax.stop_gradient
     assert jax.grad(lambda x: (x * slope(at(x))).sum())(x).tolist() == [3.0, 3.0]
+
+
+@qd.data_oriented
+class Spring:
+    def __init__(self) -> None:
+        self.stiffness = 2.0
+
+    @qd.kernel
+    def energy(self, x: qd.types.ndarray(), y: qd.types.ndarray()):
+        for i in x:
+            y[i] = self.stiffness * x[i] * x[i]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_attribute_that_changes_before_the_derivative_is_noticed(jax):
+    spring, x = Spring(), jax.numpy.ones(2)
+    f = wrap(spring.energy, outputs={"y": jax.numpy.zeros_like})
+    _, pull = jax.vjp(f, x)
+    slope = jax.jit(jax.grad(lambda x: f(x).sum()))
+    assert slope(x).tolist() == [4.0, 4.0]
+    spring.stiffness = 5.0
+    assert slope(x).tolist() == jax.vmap(slope)(x[None])[0].tolist() == [10.0, 10.0]
+    with pytest.raises(Exception, match="the derivative of energy needs what is compiled in"):
+        pull(x)
+    spring.stiffness = 2.0
+    assert pull(x)[0].tolist() == [4.0, 4.0]
