@@ -6,32 +6,25 @@ One function of machine code (`ir`) serves all kernels; what differs stands in a
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from adstack.runtime.adstacks.heap import HeapLimit
 from adstack.runtime.adstacks.stats import SIZINGS
 from adstack.runtime.protocol.shortcuts import (
-    DEVICE_NAMES,
-    ENTRIES_NAME,
-    RECORD_NAME,
-    SHAPE_NAME,
-    TENSOR_METHOD,
     Shortcut,
 )
 from adstack.runtime.protocol.words import ADDRESS, MARK, VERSION
 from adstack.runtime.threads.guards import EPOCH, GUARD
 
 from . import interpreter
+from .argument_tables import argument_tables
 from .entry import Entry
 from .launching import LAUNCH_LOCK, entries, machine_code, pause
+from .objects import OBJECTS
 from .record import MEMO, RECORD
 from .tables import (
     address_of,
-    argument_tables,
     condition_words,
     is_complete,
     memo_table,
@@ -44,29 +37,6 @@ if TYPE_CHECKING:
     from .tables import Words
 
 __all__ = ["Follower", "follower", "launch_record", "make"]
-
-_CUPY: Final = "cupy"
-_TYPES: Final = {
-    "address_name": id(RECORD_NAME),
-    "tensor_method": id(TENSOR_METHOD),
-    "entries_name": id(ENTRIES_NAME),
-    "shape_name": id(SHAPE_NAME),
-    "list_type": id(list),
-    "int_type": id(int),
-    "float_type": id(float),
-    "int32_type": id(np.int32),
-    "int64_type": id(np.int64),
-    "float32_type": id(np.float32),
-    "float64_type": id(np.float64),
-    "none": id(None),
-    "true": id(True),
-    "false": id(False),
-    "zero": id(0),
-    "modules": id(sys.modules),
-    "cupy": id(_CUPY),
-    **{f"ask_{name}": id(name) for name in DEVICE_NAMES},
-}
-"""The words about objects of Python and numpy that are always there."""
 
 
 def make(entry: Entry, shortcut: Shortcut) -> Callable[..., object] | None:
@@ -168,7 +138,7 @@ def _record(entry: Entry, shortcut: Shortcut) -> Record | None:
     record = (ctypes.c_int64 * len(RECORD))()
     words = {
         **_program_words(entry),
-        **_TYPES,
+        **OBJECTS,
         **{name: address_of(table) for name, table in rows.items()},
         **_counts(shortcut, rows["memo"]),
         "held_count": len(tables.held) if any(tables.held) else 0,

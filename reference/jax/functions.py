@@ -35,20 +35,17 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., Traced
         jax.grad(lambda x: step(x).sum())(x)
 
     The function takes what the kernel takes, and changes nothing: of arrays that the kernel writes it returns what they
-    are after the launch, in the order of the parameters; a single one as it is, several as a tuple. What the kernel
-    itself returns, a number or a vector, comes before them. Numbers are constants to the derivative. Under `vmap` the
-    kernel is launched once for each element.
+    are after the launch, in the order of the parameters; one as it is, several as a tuple, behind what the kernel
+    itself returns. Numbers are constants to the derivative. Under `vmap` the kernel is launched once for each element.
 
     Args:
         kernel: a kernel, or a kernel of an object. It works on its arguments alone: no fields.
-        outputs: parameters that calls leave out, each with a function of the arguments that are passed, in order, which
-            makes the array that the launch finds there.
+        outputs: parameters that calls leave out, each with a function of the passed arguments that makes the array.
 
     Raises:
-        AdstackRuntimeError: if there is no jax; from the function, if the kernel reads or writes what is no argument,
-            or a gradient of it is differentiated.
+        AdstackRuntimeError: if there is no jax; if the kernel uses what is no argument; for second derivatives.
         AdstackDataAccessError: from a derivative, if attributes that are compiled in have changed since the launch.
-        AdstackRuntimeTypeError: from the function, for arguments that jax can't see into.
+        AdstackRuntimeTypeError: for arguments that jax can't see into.
     """
     jax = _jax()
     bridge = Bridge(kernel, outputs)

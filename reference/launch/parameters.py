@@ -20,8 +20,9 @@ from ..values.matrices.types import MatrixType
 from ..values.scalars import scalar_type
 from ..values.templates import Template, template
 from .annotation_hints import annotation_text, parameter_instead
-from .arguments import MatrixParameter, Parameter, ScalarParameter, StructParameter
+from .arguments import Parameter, ScalarParameter
 from .array_arguments import NdarrayParameter
+from .structured_arguments import MatrixParameter, StructParameter
 from .template_arguments import TemplateParameter, TensorParameter
 
 __all__ = ["Signature"]

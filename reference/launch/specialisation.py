@@ -150,13 +150,7 @@ class Specialisation:
             return None
         needed = frozenset(() if self.records is None else self.records.arrays)
         return self.plan.shortcut(
-            arguments,
-            self.attributes,
-            returns,
-            otherwise,
-            conditions=words,
-            keep=(self.life.word,),
-            needed=needed,
+            *(arguments, self.attributes, returns, otherwise), conditions=words, keep=(self.life.word,), needed=needed
         )
 
     def follower(self, arguments: tuple[Argument, ...], *, returns: bool = False) -> Follower | None:
@@ -165,9 +159,8 @@ class Specialisation:
         With `returns` the kernel may return a scalar.
         """
         returns = returns and isinstance(self.returns, ScalarSpec)
-        if (self.returns is not None and not returns) or any(
-            isinstance(one, DeviceArgument) for one in leaves(arguments)
-        ):
+        on_device = any(isinstance(one, DeviceArgument) for one in leaves(arguments))
+        if on_device or (self.returns is not None and not returns):
             return None
         if of_others(one for one in arguments if isinstance(one, StructArgument)):
             return None  # what arrays of others hold is noted of those that are arguments themselves

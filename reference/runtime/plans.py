@@ -12,9 +12,10 @@ from ..errors import AdstackRuntimeError
 from ..ir.structure import Place
 from .compiled import Compiled
 from .memory.buffers import Buffer
+from .memory.history import MISSED
 from .memory.keeping import Copies
 from .memory.observers import OBSERVERS, tell_others
-from .memory.provenance import MISSED, Source, Sources
+from .memory.provenance import Source, Sources
 from .memory.streams import ordered
 from .protocol.abilities import copying, serving, sharing
 from .protocol.backend import Backend, Bindings, Scalar, Scalars

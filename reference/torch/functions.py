@@ -24,13 +24,12 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorc
     """A kernel as a function of torch tensors that torch differentiates.
 
         step = adstack.torch.wrap(kernel, outputs={"y": torch.zeros_like})
-        y = step(x)
-        y.sum().backward()
+        step(x).sum().backward()
 
     The function takes what the kernel takes. Tensors that it writes are written in place, and torch knows it: their
-    version rises, and the function returns them in order; a single one as it is, several as a tuple. What the kernel
-    itself returns, a number or a vector, comes before them. Tensors are in the memory of the host, or of the device of
-    `qd.cuda`; those that are not contiguous are copied. Numbers are constants. `torch.compile` leaves it as it is.
+    version rises, and the function returns them in order; one as it is, several as a tuple, behind what the kernel
+    itself returns. Tensors are in the memory of the host, or of the device of `qd.cuda`; those that are not contiguous
+    are copied. Numbers are constants. `torch.compile` leaves it as it is.
 
     Args:
         kernel: a kernel, or one of an object. It may write nothing but tensors that are arguments. What else it reads,
@@ -38,10 +37,9 @@ def wrap(kernel: object, outputs: Outputs | None = None) -> Callable[..., OfTorc
         outputs: parameters that calls leave out, each with a function of the passed arguments that makes the tensor.
 
     Raises:
-        AdstackRuntimeError: if there is no torch; from the function, if the kernel writes what is no argument, or if
-            its derivative needs random numbers again; from torch, if a gradient of it is differentiated.
-        AdstackArgumentError: from the function, if a tensor that the kernel writes shares memory with another one, or
-            a tensor is sparse.
+        AdstackRuntimeError: without torch; if the kernel writes what is no argument, or its derivative needs random
+            numbers again; for second derivatives.
+        AdstackArgumentError: for a sparse tensor, and one that is written and shares memory with another one.
     """
     torch = _torch()
     bridge = Bridge(kernel, outputs)

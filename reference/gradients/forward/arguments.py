@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...data.ndarrays import Ndarray
-from ...launch.arguments import Parameter, StructParameter
+from ...launch.arguments import Parameter
+from ...launch.structured_arguments import StructParameter
 from ...runtime.memory.buffers import Buffer
 
 __all__ = ["duals_of_gradients"]

@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ...launch.arguments import MatrixParameter, Parameter, ScalarParameter, StructParameter
+from ...launch.arguments import Parameter, ScalarParameter
+from ...launch.structured_arguments import MatrixParameter, StructParameter
 from ...runtime.memory.buffers import Buffer
 from ...runtime.protocol.following import Follower, following
 from ...runtime.protocol.words import BESIDE

@@ -13,11 +13,10 @@ what a launch costs does not grow with the number of launches before it.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol
 
 from ...analysis.boxes import Box, contains
 from ...analysis.may_access import Accesses
@@ -26,82 +25,14 @@ from ...ir.ops import RANDOM
 from ...ir.structure import Program
 from ..protocol.backend import Scalars
 from ..protocol.words import BY_MACHINE_CODE, VERSION, Words
-from .origins import DIGEST, Origins, Tiles, digest, together
+from .history import History, Written, unique
+from .origins import DIGEST
 from .scalar_bits import scalar_bits
 
-__all__ = ["MISSED", "History", "Source", "Sources", "Written"]
+__all__ = ["Source", "Sources"]
 
 MOST: Final = 4096
 """For how many different arguments a plan remembers what its launches read and write."""
-
-MISSED: Final = -(1 << 62)
-"""The number of writes that a history has taken in which has missed one: no buffer has as many."""
-
-_unique: Final[Callable[[], bytes]] = map(b"%16d".__mod__, itertools.count()).__next__
-"""An origin that nothing else has."""
-
-
-class History:
-    """Where the contents of one buffer come from. What it held when this begins has an origin of its own.
-
-    Attributes:
-        tiles: what is known now, also for `back`; before the next write, `forget`.
-        unseen: how many writes of machine code have been taken in; `MISSED` if other writes have not been.
-    """
-
-    def __init__(self) -> None:
-        self.tiles = Tiles(_unique())
-        self.unseen = 0
-
-    def settle(self, unseen: int) -> None:
-        """Take in writes of machine code, which does not announce them: if there were any, nothing is known.
-
-        Args:
-            unseen: how many there have been.
-        """
-        if unseen != self.unseen:
-            self.unseen = unseen
-            self.forget()
-
-    def forget(self) -> None:
-        """Any element may have been written by anybody."""
-        self.tiles = Tiles(_unique())
-
-    def back(self, mark: Tiles) -> None:
-        """The contents are again what they were at a mark."""
-        self.tiles = mark
-
-    def origins(self, box: Box) -> Origins:
-        """Those of the elements in a box."""
-        return self.tiles.within(box)
-
-    def digest(self, boxes: Sequence[Box]) -> bytes:
-        """One of the origins of the elements in some boxes."""
-        alone = self.tiles.alone(boxes[0]) if len(boxes) == 1 else None
-        if alone is not None:
-            return alone
-        return together(itertools.chain.from_iterable(map(self.tiles.within, boxes)))
-
-    def write(self, boxes: Sequence[Box] | None) -> None:
-        """The host writes some boxes (None: any elements)."""
-        if boxes is None:
-            self.tiles = Tiles(_unique())
-            return
-        origin = _unique()
-        for box in boxes:
-            self.tiles.put(box, origin)
-
-    def launch(self, written: Written, name: str) -> None:
-        """A launch is about to write the buffer, which it calls `name`."""
-        (origin, boxes), tiles = written, self.tiles
-        if len(boxes) > 1:  # of several places, each has an origin of its own
-            origin = blake2b(origin + name.encode(), digest_size=DIGEST).digest()
-        for box, is_new in boxes.get(name, ()):
-            after = origin if is_new else digest(origin, self.digest((box,)))
-            if box in tiles.known:
-                tiles.known[box] = after
-            else:
-                tiles.put(box, after)
 
 
 class CompiledProgram(Protocol):
@@ -167,12 +98,6 @@ class _Accessed:
     written: Mapping[str, Sequence[tuple[Box, bool]]]
 
 
-Written: TypeAlias = tuple[bytes, Mapping[str, Sequence[tuple[Box, bool]]]]
-"""A launch that is about to write watched memory: the origin of what it writes, and name of a place -> (box that it may
-write, whether what is there afterwards does not depend on what was there before).
-"""
-
-
 class Source(NamedTuple):
     """What launches of a plan with the same arguments have in common.
 
@@ -197,7 +122,7 @@ class Sources:
 
     def __init__(self, compiled: CompiledProgram, buffers: Mapping[str, Remembered]) -> None:
         self._compiled, self._buffers = compiled, buffers
-        self._itself = _unique()
+        self._itself = unique()
         self._params = compiled.program.params
         self._accessed: dict[int, _Accessed] = {}  # by the identity of the elements
         self._is_random: bool | None = None
@@ -223,11 +148,11 @@ class Sources:
         if self._is_random is None:
             self._is_random = _draws_random(self._compiled.program)
         if self._is_random:
-            return _unique(), source.written
+            return unique(), source.written
         parts = [source.itself]
         for buffer, boxes in source.read:
             if buffer.shared:
-                return _unique(), source.written
+                return unique(), source.written
             watch = buffer.watch
             if watch is None:
                 parts.append(b"version " + buffer.version.to_bytes(8, "little", signed=True))

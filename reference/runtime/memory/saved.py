@@ -10,10 +10,10 @@ import numpy as np
 from ...analysis.boxes import Box, contains, intersection, volume
 from ...errors import AdstackMemoryError
 from .blocks import Array, Block
+from .history import History
 from .keeping import Copies, Kept, keep
 from .ledger import LEDGER
 from .origins import Origins
-from .provenance import History
 
 __all__ = ["Saved"]
 

@@ -24,9 +24,9 @@ from ...analysis.boxes import Box, contains, intersection, slices
 from ..adstacks.budget import current
 from ..protocol.words import BY_MACHINE_CODE, CHANGED, UNCHANGED, VERSION, Words
 from .blocks import Array, Block
+from .history import MISSED, History, Written
 from .keeping import Copies, Kept
 from .origins import Tiles, clipped
-from .provenance import MISSED, History, Written
 from .rows import Latest
 from .saved import Saved
 

@@ -153,10 +153,7 @@ class SameAttribute:
 
 @dataclass(frozen=True)
 class StructArgument:
-    """An object exactly of `kind` whose attributes of these names are passed one by one.
-
-    To read such an attribute runs no code of Python's: it stands in the object's own dictionary or slots.
-    """
+    """An object exactly of `kind` whose own attributes (in its dictionary or slots) are passed: those of these names."""
 
     kind: type
     members: tuple[tuple[str, Argument], ...]
