@@ -26,6 +26,25 @@ def by_hand(qd):
     return steps
 
 
+def two_by_hand(qd):
+    """`x[t], v[t] -> x[t + 1], v[t + 1]` of two ndarrays, without a tape."""
+    x, v = (qd.ndarray(qd.f32, (STEPS + 1, SIZE), needs_grad=True) for _ in range(2))
+
+    @qd.kernel
+    def step(x: qd.types.ndarray(dtype=qd.f32, ndim=2), v: qd.types.ndarray(dtype=qd.f32, ndim=2), t: qd.i32):
+        for i in range(SIZE):
+            v[t + 1, i] = v[t, i] - 0.1 * qd.sin(x[t, i])
+            x[t + 1, i] = x[t, i] + 0.1 * v[t + 1, i]
+
+    def steps():
+        for t in range(STEPS):
+            step(x, v, t)
+        for t in reversed(range(STEPS)):
+            step.grad(x, v, t)
+
+    return steps
+
+
 def under_a_tape(qd):
     """`x[t] -> x[t + 1]` of a field, with weights and places that are arrays of numpy."""
     x, loss = qd.field(qd.f32, (STEPS + 1, SIZE), needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
@@ -50,7 +69,11 @@ def under_a_tape(qd):
     return steps
 
 
-WORK = {"an ndarray by hand": by_hand, "numpy's arrays under a tape": under_a_tape}
+WORK = {
+    "an ndarray by hand": by_hand,
+    "two ndarrays by hand": two_by_hand,
+    "numpy's arrays under a tape": under_a_tape,
+}
 
 
 class Chain:

@@ -16,9 +16,10 @@ between tangents (all but add and exchange) becomes a serial one.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import product
 from typing import Final, TypeAlias
 
 from ..ir.builder import Builder
@@ -30,6 +31,7 @@ from ..ir.types import ArrayType
 from ..transforms.math.num import Num
 from ..transforms.rewriting.rewrite import clone_kernel
 from .activities.activity import Activity
+from .overwrite.conflicts import may_be_one
 from .overwrite.updates import serial
 from .places import in_lane
 
@@ -56,9 +58,25 @@ def forward(kernel: Kernel, *lanes: Mapping[str, Place]) -> Kernel:
         kernel,
         places={**kernel.places, **{dual.name: dual for duals in used.values() for dual in duals}},
         returns=(*kernel.returns, *(kernel.returns[k] for k in returned for _ in lanes)),
+        apart=kernel.apart | frozenset(_apart(kernel, used)),
     )
     _Forward(Activity(derived.body, used.keys()), used, len(lanes)).region(derived.body, returned)
     return derived
+
+
+def _apart(kernel: Kernel, used: Mapping[str, tuple[Place, ...]]) -> Iterator[frozenset[str]]:
+    """Pairs of places that are apart because of what they hold: tangents, which no call may pass as something else.
+
+    The tangents of two arrays are apart where the arrays are.
+    """
+    for name, duals in used.items():
+        others = [*kernel.places.values()]
+        for other, theirs in used.items():
+            if other == name or frozenset((name, other)) in kernel.apart:
+                others += theirs
+        for dual, place in product(duals, others):
+            if dual.name != place.name and may_be_one(dual, place):
+                yield frozenset((dual.name, place.name))
 
 
 class _Forward:

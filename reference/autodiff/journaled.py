@@ -109,7 +109,7 @@ class _Forward:
         self.b.region.ops.append(clone_op(end, names))  # type: ignore[arg-type]
         logs = (log.place for log in self.journal.logs.values())
         places = {**self.source.places, **{place.name: place for place in (*logs, self.wanted)}}
-        return Kernel(self.source.name, self.b.region, places, self.source.returns, self.source.loc)
+        return Kernel(self.source.name, self.b.region, places, self.source.returns, self.source.loc, self.source.apart)
 
     def _iteration(self, ops: Sequence[Op], names: Names, counters: Counters, row: JournalRow) -> None:
         sweep = _Writing(self.b, self.saves, row)

@@ -126,7 +126,7 @@ class _Emission:
         drop_unread(body, plan.replayed)
         refuse_lost(body, self.lost)
         if plan.journal is None:
-            refuse_overwritten(overwritten(plan.source.body, self._repeated_loads(body), plan.analyses))
+            refuse_overwritten(overwritten(plan.source, self._repeated_loads(body), plan.analyses))
         sums = (place for one in plan.stretches if isinstance(one, Parallel) for place in one.sums.values())
         places = {**plan.source.places, **{place.name: place for place in (*plan.places.values(), *sums)}}
         used = {op.attrs["place"].name for op in body.walk() if "place" in op.attrs}

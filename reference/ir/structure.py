@@ -279,6 +279,9 @@ class Kernel:
     """A kernel as the frontend makes it: serial ops and `parallel_for`s in one region that ends with `return`.
 
     The region's arguments are the kernel's scalar parameters.
+
+    Attributes:
+        apart: pairs of names of places that are never one memory, though arguments may be: whoever launches looks.
     """
 
     name: str
@@ -286,6 +289,7 @@ class Kernel:
     places: dict[str, Place] = field(default_factory=dict)
     returns: tuple[DType, ...] = ()
     loc: Loc = UNKNOWN
+    apart: frozenset[frozenset[str]] = frozenset()
 
     @property
     def params(self) -> list[Value]:

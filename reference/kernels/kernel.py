@@ -37,7 +37,7 @@ from . import as_graph
 from .announced import Announced
 from .followers import Followers
 from .gradient import Gradient
-from .noted import look_for_gradients, with_tangents
+from .noted import noted, with_tangents
 
 __all__ = ["BoundKernel", "Kernel", "Shown"]
 
@@ -277,10 +277,10 @@ class Kernel(ByName):
             take(value, call)
         for candidate in self._compiled.get(tuple(call.key), ()):
             if not candidate.captured or candidate.is_current():
-                if candidate.placed != PLACED[0]:
-                    look_for_gradients(candidate, runtime)
+                if candidate.placed != PLACED[0] or candidate.kernel.apart:
+                    candidate = noted(candidate, call, runtime)
                 return candidate, call, runtime
-        return self._compile(args, call, runtime), call, runtime
+        return noted(self._compile(args, call, runtime), call, runtime), call, runtime
 
     def _restart(self, runtime: state.Runtime) -> None:
         """Forget what was compiled for an earlier runtime."""
@@ -303,7 +303,6 @@ class Kernel(ByName):
         specs = tuple(p.spec(value) for p, value in zip(self._parameters, args, strict=True))
         self._compilations += 1
         specialisation = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
-        look_for_gradients(specialisation, runtime)
         key = tuple(call.key)
         self._compiled[key] = (*self._compiled.get(key, ()), specialisation)[-MOST:]
         specialisation.life.then(functools.partial(_ended, ref(self), key, ref(specialisation)))

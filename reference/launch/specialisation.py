@@ -106,6 +106,8 @@ class Specialisation:
         graph: its launches as one, and with which arguments, see `kernels/as_graph.py`; False if that can't be.
         tangents: of a kernel that computes tangents beside its values (`gradients/modes/jvp.py`): name of a place of
             tangents -> that of the place whose tangents it holds.
+        together: serves the calls in which places that its kernel holds apart are one memory, see
+            `gradients/modes/apart.py`; None as long as there was none.
     """
 
     specs: tuple[Spec, ...]
@@ -121,6 +123,7 @@ class Specialisation:
     calls: int = 0
     graph: tuple[Arguments, Captured] | Literal[False] | None = None
     tangents: Mapping[str, str] = field(default_factory=dict)
+    together: Specialisation | None = field(default=None, init=False)
 
     @property
     def keeps(self) -> bool:
@@ -185,6 +188,8 @@ class Specialisation:
     def end(self) -> None:
         """Drop what was compiled for its gradients: no call can reach it any more."""
         self.gradients = self.records = self.graph = None
+        if self.together is not None:
+            self.together.end()
 
     def launch(self, call: Call) -> object:
         """Run it, so that it can be differentiated later; the value that the kernel returns."""

@@ -8,14 +8,17 @@ refused: a wrong gradient is never returned.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import product
 
 from ...analysis.manager import Analyses
 from ...analysis.order import Order
 from ...errors import AdstackDataAccessError
-from ...ir.ops import ATOMIC, FOR, PARALLEL_FOR, PLACE_WRITES, RANDOM
-from ...ir.structure import Kernel, Op, Region, Value
+from ...ir.ops import ATOMIC, FOR, PARALLEL_FOR, PLACE_ACCESSES, PLACE_WRITES, RANDOM
+from ...ir.structure import Kernel, Op, Place, Region, Value
 
 __all__ = [
+    "confusable",
+    "may_be_one",
     "overwritten",
     "refuse_lost",
     "refuse_mixed_extremes",
@@ -27,22 +30,22 @@ __all__ = [
 ]
 
 
-def overwritten(body: Region, repeated: list[Op], analyses: Analyses) -> Iterator[tuple[Op, Op]]:
+def overwritten(kernel: Kernel, repeated: list[Op], analyses: Analyses) -> Iterator[tuple[Op, Op]]:
     """The loads that may see a later value of their element when the reverse pass repeats them.
 
     Args:
-        body: of the kernel.
+        kernel: the kernel.
         repeated: loads of it that the reverse pass repeats after the launch.
-        analyses: what is known of the body.
+        analyses: what is known of its body.
 
     Yields:
         (load, write) for each such load and each write that may come after it.
     """
-    order = analyses.get(Order, body)
-    writes = [op for op in body.walk() if op.opdef in PLACE_WRITES]
+    order = analyses.get(Order, kernel.body)
+    writes = [op for op in kernel.body.walk() if op.opdef in PLACE_WRITES]
     for load in repeated:
         for write in writes:
-            if same_memory(load, write) and not stays(order, load, write):
+            if same_memory(kernel, load.attrs["place"], write.attrs["place"]) and not stays(order, load, write):
                 yield load, write
 
 
@@ -52,11 +55,31 @@ def refuse_overwritten(pairs: Iterable[tuple[Op, Op]]) -> None:
         raise _overwritten(load, write)
 
 
-def same_memory(load: Op, write: Op) -> bool:
-    """Whether two accesses may be of the same memory: two array arguments of one type and role may be one array."""
-    a, b = load.attrs["place"], write.attrs["place"]
-    if a.name == b.name:
-        return True
+def confusable(kernel: Kernel, needed: Collection[str]) -> frozenset[frozenset[str]]:
+    """Pairs of names of places that may be one memory, where the reverse pass has to know whether they are.
+
+    Args:
+        kernel: the kernel.
+        needed: names of the places that its reverse pass may read; there are no pairs if it writes none of these.
+    """
+    accesses = [op for op in kernel.body.walk() if op.opdef in PLACE_ACCESSES]
+    written = {op.attrs["place"].name: op.attrs["place"] for op in accesses if op.opdef in PLACE_WRITES}
+    if written.keys().isdisjoint(needed):
+        return frozenset()
+    places = {op.attrs["place"].name: op.attrs["place"] for op in accesses}
+    pairs = product(places.values(), written.values())
+    return frozenset(
+        frozenset((one.name, other.name)) for one, other in pairs if one.name != other.name and may_be_one(one, other)
+    )
+
+
+def same_memory(kernel: Kernel, a: Place, b: Place) -> bool:
+    """Whether two places of a kernel may be the same memory."""
+    return a.name == b.name or (may_be_one(a, b) and frozenset((a.name, b.name)) not in kernel.apart)
+
+
+def may_be_one(a: Place, b: Place) -> bool:
+    """Whether a call may pass the same memory for two places, as far as their types and roles tell."""
     return (
         "ndarray" in (a.kind, b.kind)
         and a.dtype is b.dtype

@@ -6,8 +6,9 @@ in scratch memory that holds what the place held before the launch, if only that
 Requires: a verified kernel without races.
 Ensures: the same meaning, if scratch and alias hold what the place held before the launch. Accesses of the place in the
 stretch that writes it are moved to the scratch; loads in earlier stretches to the alias; later loads stay. A place is
-left alone if several stretches write it, if atomics other than add do, or if the stretch leaves values to others in
-temps. Nothing is moved if that could change how often a loop runs: iterations are counted before stores run again.
+left alone if several stretches write it, if atomics other than add do, if another place may be the same memory, or if
+the stretch leaves values to others in temps. Nothing is moved if that could change how often a loop runs: iterations
+are counted before stores run again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ...ir.ops import ATOMIC, PLACE_ACCESSES, PLACE_WRITES
 from ...ir.structure import Kernel, Op, Place
 from ...transforms.rewriting.rewrite import clone_kernel
 from ...transforms.tasks.crossing import Segment, segments
+from .conflicts import same_memory
 from .repeat import decides
 
 __all__ = ["Replayed", "with_scratch"]
@@ -46,13 +48,21 @@ def with_scratch(kernel: Kernel, names: Collection[str]) -> Replayed:
     replayed = Replayed(kernel)
     for name in names:
         writers = [segment for segment in stretches if any(_writes(op, name) for op in segment.walk())]
-        if len(writers) == 1 and _can_replay(writers[0], name):
+        if len(writers) == 1 and _is_alone(original, name) and _can_replay(writers[0], name):
             _move(replayed, stretches, writers[0], name)
     if decides(kernel.body, {place.name for place in replayed.scratch.values()}):
         return Replayed(original)
     for alias in (*replayed.scratch.values(), *replayed.before.values()):
         kernel.places[alias.name] = alias
+    own = {frozenset((one.name, other)) for one in replayed.scratch.values() for other in kernel.places}
+    kernel.apart |= own
     return replayed
+
+
+def _is_alone(kernel: Kernel, name: str) -> bool:
+    """Whether nothing that the kernel accesses by another name may be the memory of a place."""
+    used = {op.attrs["place"].name: op.attrs["place"] for op in kernel.body.walk() if op.opdef in PLACE_ACCESSES}
+    return not any(same_memory(kernel, kernel.places[name], one) for one in used.values() if one.name != name)
 
 
 def _writes(op: Op, name: str) -> bool:

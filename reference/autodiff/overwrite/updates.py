@@ -57,14 +57,14 @@ def _spelled_out(kernel: Kernel, wanted: Callable[[Op], bool], is_ordered: Calla
     """The kernel with the wanted updates spelled out; loops with shared ones that have to be ordered are serial."""
     analyses, ops = Analyses(), kernel.body.ops
     chosen = {op for op in kernel.body.walk() if wanted(op)}
-    ordered = {op for op in chosen if is_ordered(op) and _shared(op, analyses.get(Order, kernel.body))}
+    ordered = {op for op in chosen if is_ordered(op) and _shared(kernel, op, analyses.get(Order, kernel.body))}
     if ordered:
         ops[:] = [
             serial(op) if op.opdef is PARALLEL_FOR and not ordered.isdisjoint(op.regions[0].walk()) else op
             for op in ops
         ]
         analyses.invalidate()
-    _spell_out(kernel.body, {op for op in chosen if not _shared(op, analyses.get(Order, kernel.body))})
+    _spell_out(kernel.body, {op for op in chosen if not _shared(kernel, op, analyses.get(Order, kernel.body))})
     return kernel
 
 
@@ -72,19 +72,19 @@ def _is_update(op: Op) -> bool:
     return op.opdef is ATOMIC and op.attrs["kind"] in ("mul", "xchg", "cas") and op.attrs["place"].dtype.is_float
 
 
-def _shared(op: Op, order: Order) -> bool:
+def _shared(kernel: Kernel, op: Op, order: Order) -> bool:
     """Whether several iterations of a parallel loop may touch an element that an update touches."""
     parallel = [loop for loop in order.spots[op].loops if loop.opdef is PARALLEL_FOR]
-    return any(not _picks(index, loop, op, order) for loop in parallel for index in loop.regions[0].args)
+    return any(not _picks(kernel, index, loop, op, order) for loop in parallel for index in loop.regions[0].args)
 
 
-def _picks(index: Value, loop: Op, update: Op, order: Order) -> bool:
+def _picks(kernel: Kernel, index: Value, loop: Op, update: Op, order: Order) -> bool:
     """Whether, by some axis, all accesses of the memory in an iteration are to elements of that iteration alone."""
     place = update.attrs["place"]
     touching = (op for op in loop.regions[0].walk() if op.opdef in PLACE_ACCESSES)
     common: set[tuple[int, int]] | None = None
     for op in touching:
-        if same_memory(op, update):
+        if same_memory(kernel, op.attrs["place"], place):
             other = op.attrs["place"].name != place.name
             places = set() if other else _places_of(index, op, order)
             common = places if common is None else common & places

@@ -113,7 +113,10 @@ def _reverse_here(
     runtime: Runtime,
     launch: Launching,
 ) -> None:
-    """Reverse mode in the memory of now, if it reads nothing that has changed."""
+    """Reverse mode in the memory of now, if it reads nothing that has changed.
+
+    What has changed is put back for kernels that keep it where the arrays of a call are one memory.
+    """
     mode = differentiated(specialisation, "reverse", runtime)
     if record is None and (records is None or not records.knows):
         _refuse_unwritten(specialisation, call, mode)
@@ -124,6 +127,10 @@ def _reverse_here(
     with _changes(records, call, mode, suspects) as changed:
         if not changed.changes:
             launch(mode, call)
+            return
+        if specialisation.kernel.apart:
+            with undone(changed.changes):
+                Launch(specialisation, changed.call, mode).reverse()
             return
         writers = {id(change): " or ".join(who) for change, who in zip(changed.changes, changed.writers, strict=True)}
         there = Launch(specialisation, changed.call, mode)

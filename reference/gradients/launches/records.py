@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...analysis.boxes import Box, include
 from ...analysis.may_access import Accesses
-from ...autodiff.activities.needed import needed
 from ...errors import AdstackError
 from ...runtime.compiled import MOST_REACHES
 from ...runtime.memory.blocks import Block
@@ -35,6 +34,7 @@ from ...runtime.state import Runtime
 from ...runtime.threads.guards import invalidate
 from ..memory.arguments import argument_key
 from ..memory.contents import Versioned, Versions
+from ..modes.apart import readable
 from ..modes.companions import accompanied
 from ..modes.state import Way
 from .kept import KeptLaunch, kept_launches, kept_way, loaded
@@ -64,6 +64,7 @@ class Records:
         fields: the memory of these places that is the same in every call; `arrays`: the others.
         takes_arguments: whether calls differ.
         rereads: whether launches may write what their reverse pass reads.
+        is_late: whether there were launches before anything had a gradient.
     """
 
     def __init__(self, specialisation: Specialisation, names: Collection[str], runtime: Runtime) -> None:
@@ -83,6 +84,7 @@ class Records:
         self._era = object()  # until these are forgotten
         self._unnoted: dict[int, int] = {}
         self._served = self._hidden = self._forgot = False
+        self.is_late = False
         self._pending: Sequence[KeptLaunch] = ()
         self._last, self._forgotten = 0, -1  # nothing is known of launches up to `_forgotten`
         self._tape: Versions | None = None
@@ -98,17 +100,15 @@ class Records:
             specialisation.plan.buffers[name].watched()  # whoever needs it later asks who wrote it
 
     @staticmethod
-    def of(specialisation: Specialisation, runtime: Runtime) -> Records | None:
-        """The records of a specialisation; None if nothing that it works on has a gradient yet."""
+    def of(specialisation: Specialisation, runtime: Runtime, beside: Records | None = None) -> Records | None:
+        """The records of a specialisation; None if nothing that it works on has a gradient yet.
+
+        `beside` are those of other calls of the same code, if these have been told from its own from the start.
+        """
         if not accompanied(specialisation, "grad"):
             return None
-        real = {
-            place.name
-            for place in specialisation.kernel.places.values()
-            if place.dtype.is_float and place.role == "primal"
-        }
-        records = Records(specialisation, needed(specialisation.kernel, real), runtime)  # more may get a gradient later
-        if specialisation.plan.number:
+        records = Records(specialisation, readable(specialisation), runtime)  # more may get a gradient later
+        if specialisation.plan.number if beside is None else beside.is_late:
             records.begin_late()
         return records
 
@@ -274,7 +274,7 @@ class Records:
 
     def begin_late(self) -> None:
         """There were launches before anything had a gradient: what they found is not known."""
-        self._tape = OTHER if self.fields or self.arrays else ()
+        self.is_late, self._tape = True, OTHER if self.fields or self.arrays else ()
         self._forget_all()
 
     def _forget_all(self) -> None:

@@ -2,6 +2,7 @@
 
 differentiated.py  a specialisation in another mode, launched with a call's memory; with_arrays
 checkpointed.py    the same reverse mode with checkpoints, where memory is short
+apart.py           which specialisation serves a call: arrays that are apart, or one memory
 races.py           what is known of its races, with arrays apart and with arrays that are one
 footprints.py      the elements that a launch and its reverse mode may touch
 state.py           GradientState: everything of the above that is kept for one specialisation, by typed keys

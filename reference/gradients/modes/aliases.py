@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-import numpy as np
-
 from ...data.ndarrays import Ndarray
 from ...errors import AdstackDataAccessError, AdstackRuntimeError
 from ...ir.structure import Place
 from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.overlaps import overlap
 from ...runtime.plans import Plan
 
 __all__ = ["Aliases"]
@@ -83,11 +82,11 @@ class Aliases:
         for one, other, is_read in self._written:
             if not self._may_be_passed(one, other) or (not is_read and self._have_one_gradient(call, one, other)):
                 continue
-            if _overlap(self._memory(call, one), self._memory(call, other)):
+            if overlap(self._memory(call, one), self._memory(call, other)):
                 raise self._shared(one, other)
         for one, other in self._beside:
             gradient = self._gradient(call, other)
-            if gradient is not None and _overlap(self._memory(call, one), gradient):
+            if gradient is not None and overlap(self._memory(call, one), gradient):
                 raise self._differentiated_through(one, other)
 
     # ---- memory
@@ -154,12 +153,3 @@ class Aliases:
             loc=kernel.loc,
             do="launch it outside of the differentiation, put it in a function under ad.no_grad, or pass a copy",
         )
-
-
-def _overlap(one: Buffer, other: Buffer) -> bool:
-    if one.storage is other.storage:
-        return True
-    if one.owned and other.owned:
-        return False  # and nobody waits for the device, as views would
-    views = one.view(), other.view()
-    return views[0] is not None and views[1] is not None and np.shares_memory(views[0], views[1])

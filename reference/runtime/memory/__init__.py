@@ -2,6 +2,7 @@
 
 blocks.py      memory, and versions that tell when it changed; pages.py: what the host has looked at
 buffers.py     blocks that the host writes, behind fields, ndarrays and array arguments; streams.py: others do so too
+overlaps.py    whether two buffers are the same memory
 observers.py   who is told of what other threads write; copying.py: what `copy` and `pickle` do with such objects
 watches.py     what a buffer held at launches; saved.py, keeping.py, ledger.py: how that is kept, and how much of it
 provenance.py  whether memory was computed again, by the same launches; scalar_bits.py: arguments as kernels get them
