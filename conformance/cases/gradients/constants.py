@@ -7,19 +7,8 @@ TYPES = ["f32", "f64"]
 MODES = ["reverse", "forward", "jacobian"]
 
 
-@case(
-    rules=["grad.constant", "grad.forward"],
-    params={"how": ["kernel", "again", "same", "sum", "branch", "host", "copy"], "mode": MODES},
-    dtypes=TYPES,
-)
-def what_is_under_no_grad_is_constant_in_every_mode(qd, dtype, how, mode):
-    """What such a function writes, also the bits that were there, has no tangent; all else keeps its own."""
-    x, y, out = real(qd, dtype, 4), real(qd, dtype, 4), real(qd, dtype, ())
-
-    @qd.kernel
-    def squares(first: qd.i32, end: qd.i32):
-        for i in range(first, end):
-            y[i] = x[i] * x[i]
+def writers(qd, dtype, x, y):
+    """Kernels that write y: the same bits again, a sum, and what stays where x is small."""
 
     @qd.kernel
     def same():
@@ -37,6 +26,24 @@ def what_is_under_no_grad_is_constant_in_every_mode(qd, dtype, how, mode):
             if x[i] > 1.0:
                 y[i] = qd.max(y[i], 0.0)
 
+    return {"same": same, "sum": lambda: add(0.0), "branch": clamp}
+
+
+@case(
+    rules=["grad.constant", "grad.forward"],
+    params={"how": ["kernel", "again", "same", "sum", "branch", "host", "copy"], "mode": MODES},
+    dtypes=TYPES,
+)
+def what_is_under_no_grad_is_constant_in_every_mode(qd, dtype, how, mode):
+    """What such a function writes, also the bits that were there, has no tangent; all else keeps its own."""
+    x, y, out = real(qd, dtype, 4), real(qd, dtype, 4), real(qd, dtype, ())
+    others = writers(qd, dtype, x, y)
+
+    @qd.kernel
+    def squares(first: qd.i32, end: qd.i32):
+        for i in range(first, end):
+            y[i] = x[i] * x[i]
+
     @qd.kernel
     def total():
         for i in y:
@@ -48,10 +55,8 @@ def what_is_under_no_grad_is_constant_in_every_mode(qd, dtype, how, mode):
             y[2] = 6.0
         elif how == "copy":
             y.copy_from(x)
-        elif how == "sum":
-            add(0.0)
         else:
-            {"same": same, "branch": clamp}.get(how, lambda: squares(2, 4))()
+            others.get(how, lambda: squares(2, 4))()
 
     def program():
         squares(0, 3 if how in ("kernel", "host", "copy") else 4)

@@ -153,7 +153,7 @@ class SameAttribute:
 
 @dataclass(frozen=True)
 class StructArgument:
-    """An object exactly of `kind` whose own attributes (in its dictionary or slots) are passed: those of these names."""
+    """An object exactly of `kind` whose own attributes of these names, in dictionary or slots, are passed in turn."""
 
     kind: type
     members: tuple[tuple[str, Argument], ...]
