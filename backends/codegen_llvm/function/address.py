@@ -15,7 +15,7 @@ class Offsets:
 
     Attributes:
         base: an LLVM pointer.
-        element: the LLVM type that distances count.
+        element: the LLVM type that distances count; empty if they are addresses.
         counts: the distances, a vector with one number a lane.
         word: their dtype.
     """

@@ -155,7 +155,7 @@ def _scattered(e: RegionEmitter, op: Op, address: Address, value: Value, apart: 
     """Update elements of which lanes may share some, plainly if threads are kept apart, by a call of a function."""
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     at = _offsets(e, address, dtype)
-    symbol = f'"{kind}.{dtype.name}.x{e.lanes}.{at.element}.{at.word.name}"'
+    symbol = f'"{kind}.{dtype.name}.x{e.lanes}.{at.element or "ptr"}.{at.word.name}"'
     e.module.call(symbol, lambda: _scatter(e, symbol, kind, dtype, at))
     mask = e.mask or e.w.constant(True, u1, e.lanes)
     where = f"ptr {at.base}, {type_text(at.word, e.lanes)} {at.counts}"
@@ -175,15 +175,20 @@ def _offsets(e: RegionEmitter, address: Address, dtype: DType) -> Offsets:
 
 
 def _counted(e: RegionEmitter, address: Address) -> Offsets:
-    """Where lanes update, as offsets: an address that is made of pointers counts bytes from the null pointer."""
+    """Where lanes update, as offsets, or as addresses, which have no base.
+
+    They are no offsets from the null pointer: of that LLVM takes for granted that it points to nothing.
+    """
     if address.offsets is not None:
         return address.offsets
     words = type_text(i64, e.lanes)
-    return Offsets("null", "i8", e.w.let(f"ptrtoint <{e.lanes} x ptr> {address.name} to {words}"), i64)
+    return Offsets("null", "", e.w.let(f"ptrtoint <{e.lanes} x ptr> {address.name} to {words}"), i64)
 
 
 def _at(e: RegionEmitter, at: Offsets, base: str, count: str) -> str:
     """The pointer of a lane."""
+    if not at.element:
+        return e.w.let(f"inttoptr {scalar_type(at.word)} {count} to ptr")
     return e.w.let(f"getelementptr {at.element}, ptr {base}, {scalar_type(at.word)} {count}")
 
 
