@@ -6,6 +6,7 @@ a time: asv may time calls of a benchmark that has a `setup` one by one, and the
 """
 
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,6 +36,32 @@ def _with_torch(qd):
     kernel, (_, scalar) = args(qd)
     array = torch.zeros(16)
     return lambda: kernel(array, scalar)
+
+
+def _with_vector(qd):
+    y = qd.field(qd.f32, shape=4)
+
+    @qd.kernel
+    def put(v: qd.types.vector(3, qd.f32)):
+        y[0] = v[0]
+
+    vector = qd.Vector([1.0, 2.0, 3.0])
+    return lambda: put(vector)
+
+
+def _with_dataclass(qd):
+    @dataclass
+    class Body:
+        x: qd.types.ndarray()
+        v: qd.types.ndarray()
+        scale: qd.f32
+
+    @qd.kernel
+    def put(body: Body):
+        body.x[0] = body.v[0] * body.scale
+
+    body = Body(qd.ndarray(qd.f32, 4), qd.ndarray(qd.f32, 4), 2.0)
+    return lambda: put(body)
 
 
 def _reverse(qd):
@@ -73,6 +100,8 @@ WORKS = {
     "args": _with_args,
     "numpy": _with_numpy,
     "torch": _with_torch,
+    "vector": _with_vector,
+    "dataclass": _with_dataclass,
     "gradient": _reverse,
 }
 """What is called: `WORKS[name](qd)`."""
