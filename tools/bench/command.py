@@ -140,6 +140,13 @@ def _literal(text: str) -> Any:
     help="Of the programs (the rows *program-*).",
 )
 @click.option("--rounds", type=click.IntRange(min=1), default=15, show_default=True, help="Samples of each.")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many, one after the other, steady rows are measured in: rounds are divided among them.",
+)
 @python_option(PEERS)
 @click.option(
     "--peers",
@@ -174,6 +181,7 @@ def bench(
     rows: tuple[str, ...],
     size: str,
     rounds: int,
+    processes: int,
     pythons: dict[str, str],
     peers_folder: Path | None,
     is_installing: bool,
@@ -198,7 +206,7 @@ def bench(
     folder = _folder(peers_folder, against if is_installing else ())
     measured = arches if wanted else ()
     beside = ([*(v.on(arch) for v in variants), *_peers(against, arch, pythons, folder)] for arch in measured)
-    runs = [_run(arch, others, wanted, rounds) for arch, others in zip(measured, beside, strict=True)]
+    runs = [_run(arch, others, wanted, rounds, processes) for arch, others in zip(measured, beside, strict=True)]
     _report(runs, json_file, plot, tables)
     if asv is not None:
         _for_asv(asv, arches, runs)
@@ -264,12 +272,16 @@ def _folder(folder: Path | None, installed: Sequence[str]) -> Path:
     return folder
 
 
-def _run(arch: str, peers: Sequence[Subject], rows: Sequence[Row], rounds: int) -> Run:
+def _run(arch: str, peers: Sequence[Subject], rows: Sequence[Row], rounds: int, processes: int) -> Run:
     subjects = [mine(arch), *peers]
     before = os.getloadavg()[0]
     with _progress() as progress:
         task = progress.add_task(arch, total=len(rows) * rounds)
-        samples = measure(rows, subjects, rounds, lambda row: progress.update(task, advance=1, description=row.name))
+
+        def tell(row: Row) -> None:
+            progress.update(task, advance=1, description=row.name)
+
+        samples = measure(rows, subjects, rounds, tell, processes)
     return Run(arch, rows, subjects, samples, (before, os.getloadavg()[0]))
 
 

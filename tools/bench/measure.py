@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -35,19 +36,40 @@ class Samples:
 
 
 def measure(
-    rows: Sequence[Row], subjects: Sequence[Subject], rounds: int, progress: Progress | None = None
+    rows: Sequence[Row], subjects: Sequence[Subject], rounds: int, progress: Progress | None = None, processes: int = 1
 ) -> dict[tuple[str, Subject], Samples]:
-    """Samples by row and subject; a subject that fails in a row has a problem there instead."""
+    """Samples by row and subject; a subject that fails in a row has a problem there instead.
+
+    Args:
+        rows: what is measured.
+        subjects: on what.
+        rounds: samples of each.
+        progress: is called after each round.
+        processes: steady rows are measured in so many, one after the other, among which rounds are divided: where a
+            process has its memory may make it slower, or quicker, for as long as it lives.
+    """
     results = {(row.name, subject): Samples(problem=subject.reason) for row in rows for subject in subjects}
     for row in rows:
         samples = {subject: results[row.name, subject] for subject in subjects if subject.is_available}
-        run = _steady if row.kind == "steady" else _cold
-        run(row, samples, rounds, progress or (lambda row: None))
+        told = progress or (lambda row: None)
+        if row.kind != "steady":
+            _cold(row, samples, rounds, told)
+            continue
+        for number in range(processes):
+            share = rounds * (number + 1) // processes - rounds * number // processes
+            _steady(row, dict(_turned(samples, number)), share, told)
     return results
 
 
+def _turned(samples: dict[Subject, Samples], by: int) -> Iterator[tuple[Subject, Samples]]:
+    """The subjects in another order: each is the first one in its turn."""
+    items = deque(samples.items())
+    items.rotate(-by)
+    return iter(items)
+
+
 def _steady(row: Row, samples: dict[Subject, Samples], rounds: int, progress: Progress) -> None:
-    """One worker a subject for all rounds."""
+    """One worker a subject for all of these rounds."""
     with ExitStack() as stack:
         workers = {subject: stack.enter_context(Worker(subject.command)) for subject in samples}
         for _ in range(rounds):

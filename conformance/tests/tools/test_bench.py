@@ -159,6 +159,15 @@ def test_subjects_take_turns_in_one_process_each(tmp_path: Path):
     assert len({line[0] for line in _log(tmp_path)}) == 2
 
 
+def test_rounds_are_divided_among_processes_in_which_each_subject_is_first_once(tmp_path: Path):
+    a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
+    measured = measure([Row("nop", ""), Row("first", "", "cold")], [a, b], 3, processes=2)
+    assert len(measured["nop", a].wall) == len(measured["nop", b].wall) == len(measured["first", a].wall) == 3
+    steady = [line for line in _log(tmp_path) if line[2] == "nop"]
+    assert [line[1] for line in steady] == ["1.0", "2.0", "2.0", "1.0", "2.0", "1.0"]
+    assert len({line[0] for line in steady}) == 4
+
+
 def test_a_cold_row_has_a_process_for_every_sample(tmp_path: Path):
     a, b = _fake(tmp_path, "a", 1.0), _fake(tmp_path, "b", 2.0)
     measured = measure([Row("first", "", "cold")], [a, b], 3)
