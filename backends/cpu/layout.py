@@ -14,6 +14,7 @@ from adstack.errors import AdstackMemoryError
 from adstack.ir.structure import Program, Task
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.layout import Placement
+from adstack.runtime.protocol import host_pages
 
 from .machine import machine
 
@@ -21,6 +22,9 @@ __all__ = ["ALIGNMENT", "MOST_FRAME_BYTES", "allocate", "stack_frames", "take", 
 
 ALIGNMENT = 64
 """The alignment of every allocation, in bytes: a line of the cache, and the widest vector."""
+
+_LEAST_BY_PAGE: Final = 1 << 20
+"""Bytes: less is not worth a mapping of its own."""
 
 MOST_FRAME_BYTES: Final = 256 * 1024
 """Bytes of adstacks that a thread's stack may hold: some systems give new threads a stack of no more than 512 KiB."""
@@ -38,11 +42,15 @@ def words(count: int) -> npt.NDArray[np.int64]:
     return machine().take(8 * count).view(np.int64)
 
 
-def allocate(dtype: DType, shape: tuple[int, ...]) -> Array:
-    """Zeroed memory in C order; AdstackMemoryError if there isn't enough."""
+def allocate(dtype: DType, shape: tuple[int, ...], *, by_page: bool = False) -> Array:
+    """Zeroed memory in C order; AdstackMemoryError if there isn't enough.
+
+    With `by_page`, pages as small as the system's are to take no memory before they are written.
+    """
     size = math.prod(shape) * dtype.size
     try:
-        return take(size).view(dtype.numpy).reshape(shape)
+        memory = host_pages.take(size) if by_page and size >= _LEAST_BY_PAGE else take(size)
+        return memory.view(dtype.numpy).reshape(shape)
     except MemoryError as error:
         raise AdstackMemoryError(
             f"no memory for {dtype} of shape {shape} ({size} bytes)", do="use a smaller shape or a narrower type"

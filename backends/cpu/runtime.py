@@ -244,9 +244,23 @@ class CpuBackend(Served[Executable]):
     def free(self, storage: Array) -> None:
         """Python frees it."""
 
+    def allocate_by_page(self, dtype: DType, shape: tuple[int, ...]) -> Array:
+        """See `Paging.allocate_by_page`."""
+        return layout.allocate(dtype, shape, by_page=self.takes_host_memory)
+
+    def is_by_page(self, storage: Array) -> bool:
+        """See `Paging.is_by_page`."""
+        return self.takes_host_memory
+
+    def gives_back(self, storage: Array) -> bool:
+        """See `Paging.gives_back`: memory that others see, too, stays."""
+        return self.takes_host_memory and host_pages.are_given_back()
+
     def vacate(self, storage: Array, start: int, count: int) -> bool:
-        """See `Vacating.vacate`: memory that others see, too, stays."""
-        return self.takes_host_memory and host_pages.vacate(storage.reshape(-1)[start : start + count])
+        """See `Paging.vacate`."""
+        if self.takes_host_memory:
+            host_pages.vacate(storage.reshape(-1)[start : start + count])
+        return self.takes_host_memory
 
     def address(self, storage: Array) -> int:
         """See `Backend.address`."""

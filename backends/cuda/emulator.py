@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adstack.backends.shared.object_cache import ObjectCache
+from adstack.runtime.protocol import host_pages
 
 from .commands.layout import NODE_PARAMS
 from .interface.driver import Copy, Device, Launch, Node, Zero
@@ -81,12 +82,24 @@ class Emulator:
         if size > self.available():
             raise DriverError("allocate", OUT_OF_MEMORY, "out of memory")
         memory = np.full(max(size, 1) + _GUARD, 0xA5, np.uint8)
-        address = -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        address = self._kept(memory, size)
         if zeroed:
             ctypes.memset(address, 0, size)
+        return address
+
+    def _kept(self, memory: npt.NDArray[np.uint8], size: int) -> int:
+        """The address of `size` bytes, which are in use from now on, in memory that is larger."""
+        address = -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
         self._memory[address] = memory
         self._sizes[address] = size
         return address
+
+    def allocate_by_page(self, size: int) -> tuple[int, bool]:
+        """See `Driver.allocate_by_page`: the system of the host does that."""
+        memory = host_pages.take(size + _GUARD)
+        address = self._kept(memory, size)
+        memory[address - memory.ctypes.data + size :] = 0xA5
+        return address, True
 
     def free(self, address: int) -> None:
         """Forget memory; AssertionError if something wrote behind its end, and so into the host's heap."""

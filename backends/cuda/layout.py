@@ -30,12 +30,14 @@ class DeviceArray:
 
     Attributes:
         owner: whose memory it is, if it is somebody else's.
+        by_page: whether pages of it take no memory before they are touched.
     """
 
     address: int
     dtype: DType
     shape: tuple[int, ...]
     owner: object = None
+    by_page: bool = False
 
     @property
     def count(self) -> int:

@@ -23,6 +23,10 @@ __all__ = ["NativeDriver", "count"]
 
 _MOST_BYTES: Final = 2**62
 _WORD: Final = 8
+_LEAST_BY_PAGE: Final = 4 << 20
+"""Bytes: pages of a device have 2 MiB."""
+_TO_ALL_STREAMS: Final = 1
+"""CU_MEM_ATTACH_GLOBAL"""
 _HEAP_BYTES: Final = 256 * 1024 * 1024
 _HEAP_SHARE: Final = 64
 """The device's own heap has this part of its memory, and so many bytes at least: some KiB for every thread."""
@@ -55,6 +59,7 @@ class NativeDriver:
         self._event: Handle = None
         self._use = declarations().cuCtxSetCurrent
         self.device = self._described()
+        self._by_page = bool(self._attribute("CONCURRENT_MANAGED_ACCESS"))
 
     def _described(self) -> Device:
         version = call("cuDriverGetVersion")
@@ -91,6 +96,14 @@ class NativeDriver:
         if zeroed:
             self.zero(at, size)
         return at
+
+    def allocate_by_page(self, size: int) -> tuple[int, bool]:
+        """See `Driver.allocate_by_page`: managed memory, whose pages are zeroed, as nobody may see what others left."""
+        if size < _LEAST_BY_PAGE or not self._by_page:
+            return self.allocate(size), False
+        if size > _MOST_BYTES:
+            raise DriverError("cuMemAllocManaged", OUT_OF_MEMORY, f"{size} bytes are more than any device has")
+        return int(call("cuMemAllocManaged", size, _TO_ALL_STREAMS)), True
 
     def free(self, address: int) -> None:
         """See `Driver.free`."""

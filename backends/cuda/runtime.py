@@ -39,6 +39,7 @@ from .interface.errors import DriverError, failure
 from .layout import DeviceArray
 from .sequences import Queue
 from .toolchain import host_code
+from .transfers import Transfers
 
 __all__ = ["CudaBackend", "device_names", "open_device", "probe"]
 
@@ -63,7 +64,7 @@ def open_device(device: str = "") -> CudaBackend:
     return CudaBackend(probed, capability.opened(device))
 
 
-class CudaBackend(Served[Executable]):
+class CudaBackend(Transfers, Served[Executable]):
     """Memory is the device's; a launch queues kernels on the default stream."""
 
     def __init__(self, capabilities: Capabilities, driver: Driver) -> None:
@@ -316,6 +317,14 @@ class CudaBackend(Served[Executable]):
             self.leftovers.sweep()
             return DeviceArray(driver.allocate(array.size), dtype, shape)
 
+    def allocate_by_page(self, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
+        """See `Paging.allocate_by_page`."""
+        array = DeviceArray(0, dtype, shape)
+        with self._doing(f"{dtype} of shape {shape} ({array.size} bytes)") as driver:
+            self.leftovers.sweep()
+            address, by_page = driver.allocate_by_page(array.size)
+            return DeviceArray(address, dtype, shape, by_page=by_page)
+
     def adopt(self, array: Array) -> None:
         """See `Backend.adopt`: None, as the device does not address memory of the host."""
 
@@ -356,45 +365,3 @@ class CudaBackend(Served[Executable]):
 
     def host_view(self, storage: DeviceArray) -> None:
         """See `Backend.host_view`: None, as the host does not address memory of the device."""
-
-    def download(self, storage: DeviceArray) -> Array:
-        return self._downloaded(storage.address, storage.empty())
-
-    def download_at(self, storage: DeviceArray, start: int, count: int) -> Array:
-        """See `Transferring.download_at`."""
-        return self._downloaded(storage.address + start * storage.dtype.size, np.empty(count, storage.dtype.numpy))
-
-    def _downloaded(self, address: int, array: Array) -> Array:
-        """The array, with what is at an address."""
-        with self._doing("reading memory of the device") as driver:
-            driver.download(address, array)
-            self._settle(finished=True)
-        return array
-
-    def upload_at(self, storage: DeviceArray, start: int, array: Array) -> None:
-        """See `Transferring.upload_at`."""
-        with self._doing("writing memory of the device") as driver:
-            driver.upload(storage.address + start * storage.dtype.size, array)
-
-    def fill(self, parts: Sequence[tuple[DeviceArray, bytes]]) -> bool:
-        """See `Transferring.fill`."""
-        with self._doing("filling memory of the device") as driver:
-            for storage, element in parts:
-                driver.fill(storage.address, storage.count, element)
-        return True
-
-    def copy(self, source: DeviceArray, target: DeviceArray) -> None:
-        """See `Transferring.copy`."""
-        self.copy_parts([(source, 0, target, source.count)])
-
-    def copy_parts(self, parts: Sequence[tuple[DeviceArray, int, DeviceArray, int]]) -> None:
-        """See `Transferring.copy_parts`: machine code queues them all."""
-        with self._doing("copying memory of the device") as driver:
-            moves = [(s.address + start * s.dtype.size, t.address, n * s.dtype.size) for s, start, t, n in parts if n]
-            words = np.array([*self.commands.copier(), *(word for move in moves for word in move)], np.int64)
-            driver.check(launching.entries().copy(words.ctypes.data, len(moves)))
-
-    def upload(self, storage: DeviceArray, array: Array) -> None:
-        """See `Backend.upload`."""
-        with self._doing("writing memory of the device") as driver:
-            driver.upload(storage.address, np.ascontiguousarray(array))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from adstack.errors import AdstackRuntimeError, InternalError
 from adstack.runtime.threads.interrupts import let_interrupt, uninterrupted
@@ -13,7 +13,7 @@ from adstack.runtime.threads.processes import forked
 
 from .capability import Physical
 from .driver.api import Handle, check, ffi, lib
-from .driver.features import FLOAT_ATOMICS, extensions_of, feature_chain, feature_names
+from .driver.features import FLOAT_ATOMICS, HOST_MEMORY, extensions_of, feature_chain, feature_names
 from .driver.instance import Instance, instance
 
 __all__ = ["Device", "opened"]
@@ -37,6 +37,8 @@ _FUNCTIONS = (
     "vkWaitSemaphores",
 )  # fmt: skip
 
+_OF_HOST_MEMORY = "vkGetMemoryHostPointerPropertiesEXT"
+
 
 class Device:
     """One logical device; there is one per physical device and process.
@@ -45,6 +47,7 @@ class Device:
         physical: what it is.
         handle, queue: Vulkan's.
         vk: its functions: `device.vk["vkCmdDispatch"]`.
+        imports: whether it takes memory of this process as its own, by the page.
         submitted, finished: numbers of the last batch handed over, and of the last one known to be done.
         spin_seconds: for how long a waiting thread polls before it sleeps; 0 where the device is the processor.
     """
@@ -54,8 +57,12 @@ class Device:
         self.process = os.getpid()
         family = _compute_family(physical.handle)
         self.family = family
-        self.handle = _logical(physical, family)
-        self.vk = {name: _function(self.handle, name) for name in _FUNCTIONS}
+        extensions = extensions_of(physical.handle)
+        self.imports = physical.is_cpu and HOST_MEMORY in extensions
+        wanted = (FLOAT_ATOMICS, HOST_MEMORY) if self.imports else (FLOAT_ATOMICS,)
+        self.handle = _logical(physical, family, [name for name in wanted if name in extensions])
+        names = (*_FUNCTIONS, *((_OF_HOST_MEMORY,) if self.imports else ()))
+        self.vk = {name: _function(self.handle, name) for name in names}
         queue = ffi().new("VkQueue *")
         self.vk["vkGetDeviceQueue"](self.handle, family, 0, queue)
         self.queue = queue[0]
@@ -197,7 +204,8 @@ def _compute_family(handle: object) -> int:
     raise AdstackRuntimeError("the Vulkan device has no queue that computes", do="choose another device")
 
 
-def _logical(physical: Physical, family: int) -> Handle:
+def _logical(physical: Physical, family: int, used: Sequence[str]) -> Handle:
+    """A device with what `physical` can do, and with these extensions."""
     extensions = extensions_of(physical.handle)
     chain = feature_chain(extensions)
     for holder, group in zip([chain[0].features, *chain[1:]], feature_names(extensions), strict=True):
@@ -210,7 +218,7 @@ def _logical(physical: Physical, family: int) -> Handle:
         "VkDeviceCreateInfo *",
         {"sType": 3, "pNext": chain[0], "queueCreateInfoCount": 1, "pQueueCreateInfos": queues},
     )
-    names = [ffi().new("char[]", FLOAT_ATOMICS.encode())] if FLOAT_ATOMICS in extensions else []
+    names = [ffi().new("char[]", name.encode()) for name in used]
     texts = ffi().new("char *[]", names or [ffi().NULL])
     info.enabledExtensionCount, info.ppEnabledExtensionNames = len(names), texts
     device = ffi().new("VkDevice *")

@@ -22,10 +22,12 @@ import numpy as np
 
 from adstack.errors import AdstackError, AdstackMemoryError
 from adstack.ir.types import Array, DType
+from adstack.runtime.protocol import host_pages
 from adstack.runtime.threads.interrupts import uninterrupted
 
 from .device import Device
 from .driver.api import Handle, check, ffi, lib, number
+from .pages import Pages, imported, importing, plain
 
 __all__ = ["ALIGNMENT", "Block", "Memory", "Piece", "mapped"]
 
@@ -59,6 +61,7 @@ class Block:
         ends: what is to be done when it goes.
         number: no other block has had it.
         cached: whether the host's caches keep its bytes, so that it reads them as quickly as any.
+        by_page: whether it is memory of this process, of one piece, that was 0 before that was written.
     """
 
     buffer: Handle
@@ -70,6 +73,7 @@ class Block:
     ends: list[Callable[[], None]] = field(default_factory=list)
     number: int = field(default_factory=itertools.count(1).__next__)
     cached: bool = False
+    by_page: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -225,24 +229,40 @@ class Memory:
             raise self._full(size)  # the driver would be handed what is left of it in 64 bits
         vk, handle = self.device.vk, self.device.handle
         usage = _USAGE | (_ADDRESSED if self.device.physical.addresses else 0)
-        info = ffi().new("VkBufferCreateInfo *", {"sType": 12, "size": size, "usage": usage})
+        pages = self._pages(size)
+        info, _external = (plain if pages is None else importing)(usage, size)
         buffer = ffi().new("VkBuffer *")
         self._checked(vk["vkCreateBuffer"](handle, info, ffi().NULL, buffer), size)
         needs = ffi().new("VkMemoryRequirements *")
         vk["vkGetBufferMemoryRequirements"](handle, buffer[0], needs)
-        memory, flags = self._allocated(needs, kind)
+        memory, flags = self._allocated(needs, kind) if pages is None else self._imported(pages, needs)
         if memory is None:
             vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
             raise self._full(size)
         try:
             check(vk["vkBindBufferMemory"](handle, buffer[0], memory, 0), "bind memory")
-            host = None if kind == "device" else self._map(memory, size)
+            host = pages or (None if kind == "device" else self._map(memory, size))
         except AdstackError:
             vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
             vk["vkFreeMemory"](handle, memory, ffi().NULL)
             raise
         self.taken += size
-        return Block(buffer[0], memory, size, self._address(buffer[0]), host, [(0, size)], cached=bool(flags & _CACHED))
+        address, is_cached = self._address(buffer[0]), bool(flags & _CACHED)
+        return Block(buffer[0], memory, size, address, host, [(0, size)], cached=is_cached, by_page=pages is not None)
+
+    def _pages(self, size: int) -> Pages | None:
+        """Memory of this process for a block that one piece has for itself, if the driver takes such."""
+        if not self.device.imports or size <= _BLOCK or size > max(size for size, _ in self._heaps):
+            return None
+        try:
+            return host_pages.mapped(size)
+        except MemoryError:
+            raise self._full(size) from None
+
+    def _imported(self, pages: Pages, needs: Handle) -> tuple[Handle | None, int]:
+        """These pages as memory of the driver, which the processor reads as any other."""
+        addressed = 2 if self.device.physical.addresses else 0
+        return imported(self.device, pages, addressed, needs.memoryTypeBits), _CACHED
 
     def _address(self, buffer: Handle) -> int:
         if not self.device.physical.addresses:

@@ -18,6 +18,7 @@ from adstack.errors import BackendUnavailableError
 from adstack.ir.structure import Program
 from adstack.ir.types import DType
 from adstack.runtime.adstacks.heap import TaskUse
+from adstack.runtime.protocol import host_pages
 from adstack.runtime.protocol.backend import Array, Bindings, Capabilities, Probe, Scalar, Scalars
 from adstack.runtime.protocol.following import SequenceCall
 from adstack.runtime.protocol.options import Options
@@ -218,6 +219,28 @@ class VulkanBackend(Served[Executable]):
             piece = self.memory.piece(dtype, shape)
             self._transfers.clear(piece)
             return piece
+
+    def allocate_by_page(self, dtype: DType, shape: tuple[int, ...]) -> Piece:
+        """See `Paging.allocate_by_page`: all large pieces are, where the driver takes memory of this process."""
+        return self.allocate(dtype, shape)
+
+    def is_by_page(self, storage: Piece) -> bool:
+        """See `Paging.is_by_page`."""
+        return storage.block.by_page
+
+    def gives_back(self, storage: Piece) -> bool:
+        """See `Paging.gives_back`: memory of this process does, not the driver's."""
+        return storage.block.by_page and host_pages.are_given_back()
+
+    def vacate(self, storage: Piece, start: int, count: int) -> bool:
+        """See `Paging.vacate`: memory of the driver is written as a whole."""
+        if not storage.block.by_page:
+            return False
+        with self.common.lock:
+            view = self._transfers.view(storage)
+            if view is not None:
+                host_pages.vacate(view.reshape(-1)[start : start + count])
+            return view is not None
 
     def adopt(self, array: Array) -> None:
         """See `Backend.adopt`: None, as the device does not address the host's memory."""

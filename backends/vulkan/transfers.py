@@ -45,7 +45,9 @@ class Transfers:
         return piece.view()
 
     def clear(self, piece: Piece) -> None:
-        """Zero a piece that nothing uses."""
+        """Zero a piece that nothing uses, and that was just taken."""
+        if piece.block.by_page:
+            return
         if _is_near(piece, piece.size):
             np.frombuffer(piece.block.host, np.uint8, piece.size, piece.offset)[:] = 0
         else:

@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 
-from ..runtime.memory.buffers import Array, Buffer
-from ..runtime.threads.recording import RECORDERS, host_wrote
+from ..runtime.memory.buffers import Array
 from .levels import Cells, Level
+from .used import SparseArray, active_cells, used_elements
 
-__all__ = ["SparseArray", "activate", "active_cells", "clear", "fill", "is_active", "replace", "shown", "vacate"]
-
-
-class SparseArray(Protocol):
-    """A field whose elements lie in cells of sparse levels."""
-
-    @property
-    def cells(self) -> tuple[Cells, ...]:
-        """The cells of the sparse levels, from the root on."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents of the index axes."""
-
-    @property
-    def buffer(self) -> Buffer:
-        """The memory."""
-
-    @property
-    def role(self) -> str:
-        """What it is: a "grad" or "dual" may have at an inactive element what is left of earlier."""
-
-    def has_data(self) -> bool:
-        """Whether it has memory."""
-
-    def fill(self, value: float) -> None:
-        """Set every active element to a number."""
+__all__ = ["activate", "fill", "is_active", "replace", "shown"]
 
 
 def is_active(cells: Sequence[Cells], index: Sequence[int]) -> bool:
@@ -88,23 +62,6 @@ def replace(array: SparseArray, values: Array) -> None:
     _change(array, lambda blocks, where: blocks.__setitem__(where, source[where]))
 
 
-def vacate(array: SparseArray) -> None:
-    """Let every element be 0; to a tape, and in forward mode, the host has written them."""
-    if not array.has_data():
-        return
-    if not array.buffer.vacate():
-        array.fill(0)
-    elif RECORDERS:
-        host_wrote(array, ...)
-
-
-def clear(level: Level) -> None:
-    """Make all cells of a level inactive; the elements in them must be 0 by then."""
-    words = level.words
-    if words.has_data() and words.to_numpy().any() and not words.buffer.vacate():
-        words.from_numpy(0 * words.to_numpy())
-
-
 def _any(blocks: Array, axes: int) -> Array:
     """For each cell, of so many axes, whether one of its elements is true."""
     return np.asarray(blocks.any(tuple(range(axes, blocks.ndim))))
@@ -123,12 +80,6 @@ def _extend(level: Level, cells: Array) -> None:
     level.words.from_numpy(np.maximum(words, more))
 
 
-def active_cells(array: SparseArray) -> tuple[Array, ...]:
-    """The indices of the active cells of its innermost sparse level."""
-    level = array.cells[-1].level
-    return np.nonzero(level.active(level.words.to_numpy()))
-
-
 def _change(array: SparseArray, change: Callable[[Array, tuple[Array, ...]], object]) -> None:
     """Let `change(blocks, where)` write the active cells of an array: no memory is touched but theirs."""
     cells, rank, buffer = array.cells[-1], len(array.shape), array.buffer
@@ -137,9 +88,9 @@ def _change(array: SparseArray, change: Callable[[Array, tuple[Array, ...]], obj
         buffer.announce()  # the device may begin to copy what is kept; for the view, it has finished with that
         view = buffer.view()
         if view is None:
-            contents = np.array(buffer.read())
+            contents = np.zeros(buffer.shape, buffer.dtype.numpy)  # what is inactive is 0
             change(cells.blocks(contents, rank), where)
-            buffer.write(contents)
+            buffer.replace_parts(contents, partial(used_elements, array))
             return
         change(cells.blocks(view, rank), where)
         buffer.touch()

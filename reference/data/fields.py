@@ -153,6 +153,11 @@ class Field(Uncopied, HostArray):
         node = self._usable().node
         return () if node is None else node.cells
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most of its elements may never be written."""
+        return bool(self.cells)
+
     @takes("parent")
     def parent(self, n: int = 1) -> Node:
         """The level where it was placed, or for `n` > 1 the one `n - 1` levels above.
@@ -213,7 +218,8 @@ class Field(Uncopied, HostArray):
                 if self._buffer is None:
                     shape = self._usable().shape + self.element_shape
                     self._cells = self.cells
-                    self._buffer = self._attach(Buffer(state.current().backend, self.dtype, shape))
+                    buffer = Buffer(state.current().backend, self.dtype, shape, by_page=self.is_sparse)
+                    self._buffer = self._attach(buffer)
                 buffer = self._buffer
         return buffer
 

@@ -1,19 +1,21 @@
-"""Memory of sparse fields that nothing active needs goes back to where it came from, by the page."""
+"""Making all of a sparse level inactive, and giving back memory in which nothing is active, by the page."""
 
 from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from ..runtime.memory.buffers import Array
-from .activation import SparseArray, active_cells
+from ..runtime.memory.buffers import Array, Runs
+from ..runtime.threads.recording import RECORDERS, host_wrote
 from .levels import Level
+from .used import SparseArray, active_runs, used_elements, used_words
 
-__all__ = ["give_back"]
+__all__ = ["clear", "give_back", "vacate"]
 
 
 class LazyArray(SparseArray, Protocol):
@@ -32,21 +34,30 @@ def give_back(levels: Iterable[Level], arrays: Iterable[LazyArray]) -> None:
         _give_back_words(level)
 
 
+def vacate(array: LazyArray) -> None:
+    """Let every element be 0; to a tape, and in forward mode, the host has written them."""
+    if not array.has_data():
+        return
+    if not array.buffer.vacate(partial(used_elements, array) if array.role == "primal" else None):
+        array.fill(0)
+    elif RECORDERS:
+        host_wrote(array, ...)
+
+
+def clear(level: Level) -> None:
+    """Make all cells of a level inactive; the elements in them must be 0 by then."""
+    words = level.words
+    contents = words.to_numpy() if words.has_data() else None
+    if contents is not None and contents.any() and not words.buffer.vacate(partial(used_words, contents)):
+        words.from_numpy(0 * contents)
+
+
 def _give_back_elements(array: SparseArray) -> None:
     """Give back memory in which no element of an array is active, as far as the backend takes it by the page."""
 
-    def unused() -> list[tuple[int, int]]:
-        cells, shape, where = array.cells[-1], array.buffer.shape, active_cells(array)
-        below = dict(cells.steps)
-        counts = [below.get(k, extent) for k, extent in enumerate(shape)]
-        strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
-        row = _row(counts, shape)
-        begins = np.zeros(len(where[0]), np.int64)
-        for (k, step), at in zip(cells.steps, where, strict=True):
-            begins += at * (step * strides[k])
-        for k in range(row):
-            begins = np.add.outer(begins, np.arange(counts[k]) * strides[k]).reshape(-1)
-        return _gaps(begins, math.prod(counts[row:]), math.prod(shape), array.buffer.dtype.size)
+    def unused() -> Runs:
+        begins, run = active_runs(array)
+        return _gaps(begins, run, math.prod(array.buffer.shape), array.buffer.dtype.size)
 
     array.buffer.give_back(unused)
 
@@ -55,7 +66,7 @@ def _give_back_words(level: Level) -> None:
     """The same of the words that say which cells of a level are active."""
     words = level.words
 
-    def unused() -> list[tuple[int, int]]:
+    def unused() -> Runs:
         contents = words.to_numpy().reshape(-1)
         return _gaps(np.flatnonzero(contents), 1, len(contents), contents.itemsize)
 
@@ -63,15 +74,7 @@ def _give_back_words(level: Level) -> None:
         words.buffer.give_back(unused)
 
 
-def _row(counts: Sequence[int], shape: Sequence[int]) -> int:
-    """From which axis on a box of so many elements along each axis of an array is in one piece."""
-    for k in reversed(range(1, len(shape))):
-        if counts[k] != shape[k]:
-            return k
-    return 0
-
-
-def _gaps(begins: Array, run: int, size: int, width: int) -> list[tuple[int, int]]:
+def _gaps(begins: Array, run: int, size: int, width: int) -> Runs:
     """(the first one, how many) of elements between runs of used ones, where there may be a page between.
 
     Args:

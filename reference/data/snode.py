@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Final, TypeGuard
 
 from ..absent import missing
 from ..errors import AdstackArgumentError, AdstackRuntimeError, AdstackRuntimeTypeError
-from ..ir.structure import Place
-from ..ir.types import i32
 from ..runtime import state
 from ..values.calling import methods_take, takes
 from ..values.protocol import own
-from . import activation
 from .axes import Axes
 from .field_options import offsets
-from .fields import Field, ScalarField
-from .giving_back import give_back
+from .fields import Field
+from .giving_back import clear, give_back, vacate
 from .hostvalues import countable, extents
 from .levels import Cells, Level, ListAxis, Node
 from .placement import Placement, placed
+from .words import Words
 
 __all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "root"]
-
-
-class Words(ScalarField):
-    """The words of a sparse level: iterations may look whether elements are active while others activate some."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(i32, (), name)
-
-    @property
-    def place(self) -> Place:
-        """Its place in the IR, where it is no race that iterations read what others update."""
-        return replace(super().place, relaxed=True)
 
 
 @methods_take
@@ -206,9 +191,9 @@ class SNode(Node):
         for field in self.below():
             if field.role == "primal" and any(cells.level in levels for cells in field.cells):
                 for each in (field, *field.companions()):
-                    activation.vacate(each)
+                    vacate(each)
         for level in levels:
-            activation.clear(level)
+            clear(level)
 
     def give_back(self) -> None:
         """Give back the memory of what is inactive from here down; no other thread may use the fields meanwhile."""

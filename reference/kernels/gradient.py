@@ -164,15 +164,17 @@ class Gradient(ByName):
 
     def adstack_report(self, *args: object, use: bool = False, **kwargs: object) -> AdstackReport:
         """What the reverse pass keeps on adstacks for a call with these arguments: why, how deep, in how much memory;
-        and what launches keep beside, where they overwrite what it needs.
+        what launches keep beside, where they overwrite what it needs; and how much of sparse fields is active.
 
         Nothing is launched, and no memory changes: depths are computed by the reference interpreter. With `use` it runs
         the whole reverse pass on copies, to see how deep the stacks really get; not where it needs what launches keep.
         """
+        from ..data.occupancy import occupancies
         from ..runtime.adstack_report import AdstackReport
 
         modes, kept, call = self._prepared(args, kwargs)
-        return AdstackReport.together([_reported(mode, call, use=use) for mode in reversed(modes)], kept)
+        sparse = occupancies(data for mode in modes for data in mode.specialisation.fields.values())
+        return AdstackReport.together([_reported(mode, call, use=use) for mode in reversed(modes)], kept, sparse)
 
     def _prepared(
         self, args: tuple[object, ...], kwargs: dict[str, object]

@@ -127,6 +127,7 @@ class AdstackReport(Sequence[StackRow]):
         checkpoints: what the last launch did instead about loops whose values did not fit in memory, a line each.
         sums: how many updates that iterations share are added up in which way (see `analysis/accumulation.py`).
         kept: what launches keep beside, because they overwrite it or nobody could have it again, a line each.
+        sparse: how much of the sparse fields that the kernel uses is active, and how they take memory, a line each.
     """
 
     rows: tuple[StackRow, ...]
@@ -134,6 +135,7 @@ class AdstackReport(Sequence[StackRow]):
     checkpoints: tuple[str, ...] = ()
     sums: Mapping[str, int] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    sparse: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> StackRow: ...
@@ -147,10 +149,12 @@ class AdstackReport(Sequence[StackRow]):
 
     def __str__(self) -> str:
         stacks = [*map(str, (*self.rows, *self.tasks, *self.checkpoints))] or ["nothing is kept on adstacks"]
-        return "\n".join((*stacks, *self.kept))
+        return "\n".join((*stacks, *self.kept, *self.sparse))
 
     @classmethod
-    def together(cls, reports: Sequence[AdstackReport], kept: Sequence[str]) -> AdstackReport:
+    def together(
+        cls, reports: Sequence[AdstackReport], kept: Sequence[str], sparse: Sequence[str] = ()
+    ) -> AdstackReport:
         """One report for reverse modes that run one after the other."""
         sums = sum((Counter(one.sums) for one in reports), Counter[str]())
         return cls(
@@ -159,6 +163,7 @@ class AdstackReport(Sequence[StackRow]):
             tuple(line for one in reports for line in one.checkpoints),
             sums,
             tuple(kept),
+            tuple(sparse),
         )
 
 

@@ -157,9 +157,22 @@ class ReferenceBackend:
     def free(self, storage: Array) -> None:
         """Python frees it."""
 
+    def allocate_by_page(self, dtype: DType, shape: tuple[int, ...]) -> Array:
+        """See `Paging.allocate_by_page`: all memory of the system is."""
+        return self.allocate(dtype, shape)
+
+    def is_by_page(self, storage: Array) -> bool:
+        """See `Paging.is_by_page`."""
+        return True
+
+    def gives_back(self, storage: Array) -> bool:
+        """See `Paging.gives_back`."""
+        return host_pages.are_given_back()
+
     def vacate(self, storage: Array, start: int, count: int) -> bool:
-        """See `Vacating.vacate`."""
-        return host_pages.vacate(storage.reshape(-1)[start : start + count])
+        """See `Paging.vacate`."""
+        host_pages.vacate(storage.reshape(-1)[start : start + count])
+        return True
 
     def address(self, storage: Array) -> int:
         """See `Backend.address`."""

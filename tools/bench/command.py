@@ -203,8 +203,7 @@ def bench(
     names = rows or (() if tables is None or target else ROWS_OF_GOALS)
     wanted = [] if asv and asv.families and not rows else _rows(target, arguments, names, size, against)
     arches = _arches(backends)
-    folder = _folder(peers_folder, against if is_installing else ())
-    measured = arches if wanted else ()
+    folder, measured = _folder(peers_folder, against if is_installing else ()), arches if wanted else ()
     beside = ([*(v.on(arch) for v in variants), *_peers(against, arch, pythons, folder)] for arch in measured)
     runs = [_run(arch, others, wanted, rounds, processes) for arch, others in zip(measured, beside, strict=True)]
     _report(runs, json_file, plot, tables)

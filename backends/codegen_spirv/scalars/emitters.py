@@ -16,6 +16,7 @@ from adstack.ir.types import DType, i32, u32, u64
 from ..assembly.code import Num, unsigned
 from ..assembly.opcodes import Op
 from . import floats
+from .fma import fma
 from .integral import whole
 
 __all__ = ["EMITTERS", "Site", "emit"]
@@ -288,7 +289,7 @@ EMITTERS: dict[OpDef, Emitter] = {
     ops.MIN: _extreme(larger=False),
     ops.NEG: _negate,
     ops.ABS: _magnitude,
-    ops.FMA: lambda s: floats.fma(*s.args),
+    ops.FMA: lambda s: fma(*s.args),
     ops.SQRT: lambda s: floats.root(s.args[0]),
     ops.FLOOR: _rounding("Floor"),
     ops.CEIL: _rounding("Ceil"),

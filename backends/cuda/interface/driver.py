@@ -118,6 +118,11 @@ class Driver(Protocol):
     def allocate(self, size: int, *, zeroed: bool = True) -> int:
         """The address of `size` bytes of the device, zeroed or as they come."""
 
+    def allocate_by_page(self, size: int) -> tuple[int, bool]:
+        """The address of `size` zeroed bytes of the device, and whether it takes pages of them only as they are first
+        touched.
+        """
+
     def free(self, address: int) -> None:
         """Give the memory at an address back, once everything launched has finished with it."""
 

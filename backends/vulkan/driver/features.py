@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from .api import Handle, ffi, lib
 
-__all__ = ["BY_ADDRESS", "CONTROLS", "FLOAT_ATOMICS", "extensions_of", "feature_chain", "feature_names", "limits_of"]
+__all__ = [
+    "BY_ADDRESS",
+    "CONTROLS",
+    "FLOAT_ATOMICS",
+    "HOST_MEMORY",
+    "extensions_of",
+    "feature_chain",
+    "feature_names",
+    "limits_of",
+]
 
 BY_ADDRESS = "bufferDeviceAddress"
 _FEATURES = (
@@ -27,6 +36,7 @@ _FEATURES = (
 )
 _CORE = ("shaderFloat64", "shaderInt64", "shaderInt16")
 FLOAT_ATOMICS = "VK_EXT_shader_atomic_float"
+HOST_MEMORY = "VK_EXT_external_memory_host"
 _ATOMICS = (
     "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
     1000260000,

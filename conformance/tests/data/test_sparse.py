@@ -1,10 +1,6 @@
-"""Sparse fields from the host: what activates, where memory is taken, what is refused."""
+"""Sparse fields from the host: what activates, and what is refused."""
 
 from __future__ import annotations
-
-import ctypes
-import mmap
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,125 +69,6 @@ def test_the_host_reads_a_constant_where_nothing_is_active() -> None:
     with qd.ad.Tape(y):
         y[None] = x[0] * 2 + x[1] * 4
     assert x.grad.to_numpy().tolist() == [0, 4]
-
-
-@pytest.mark.alone
-def test_memory_is_taken_by_the_page_as_elements_are_written() -> None:
-    """A GiB of elements: what is written takes pages, the rest does not."""
-    qd.init(arch=qd.cpu)
-    x = qd.field(qd.f32)
-    qd.root.pointer(qd.i, 1 << 14).dense(qd.i, 1 << 14).place(x)
-
-    @qd.kernel
-    def write(n: qd.i32):
-        for i in range(n):
-            x[i << 14] = 1.0
-
-    write(1)
-    before = _resident()
-    write(64)
-    x[1 << 27] = 2.0
-    x.fill(5.0)
-    taken = _resident() - before
-    assert 63 * (1 << 16) <= taken < 64 << 20
-    assert x[(1 << 14) + 1] == 5.0
-    qd.reset()
-
-
-@pytest.mark.parametrize("arch", [qd.cpu, qd.reference])
-def test_memory_is_given_back_when_everything_is_deactivated(arch) -> None:
-    qd.init(arch=arch)
-    x = qd.field(qd.f32)
-    level = qd.root.pointer(qd.i, 1 << 10).dense(qd.i, 1 << 14)
-    level.place(x, x.grad)
-    for each in (x, x.grad):
-        each.from_numpy(np.ones(1 << 24, np.float32))
-        assert _pages_of(each) >= 1 << 14
-    qd.root.deactivate_all()
-    assert max(_pages_of(x), _pages_of(x.grad)) <= 2
-    assert x[5] == 0.0
-    assert x.grad[5] == 0.0
-    assert not qd.is_active(level.parent(), 0)
-    x[5] = 3.0
-    assert x.to_numpy()[:7].tolist() == [0, 0, 0, 0, 0, 3, 0]
-    qd.reset()
-
-
-@pytest.mark.parametrize("arch", [qd.cpu, qd.reference])
-def test_memory_of_what_kernels_deactivate_is_given_back_on_demand(arch) -> None:
-    qd.init(arch=arch)
-    x = qd.Vector.field(2, qd.f32)
-    blocks = qd.root.pointer(qd.ij, (64, 32))
-    blocks.bitmasked(qd.ij, (64, 64)).place(x)
-    values = np.zeros((1 << 12, 1 << 11, 2), np.float32)
-    values[::3, :1] = 2.0
-    values[:, 64 * 31 :] = 5.0
-    x.from_numpy(values)
-    qd.root.give_back()
-
-    @qd.kernel
-    def thin():
-        for i in range(64):
-            if i != 40:
-                qd.deactivate(blocks, [i, 31])
-
-    thin()
-    before, expected = _pages_of(x), x.to_numpy()
-    qd.root.give_back()
-    rows, kept = 1 << 12, 64
-    assert before >= rows
-    assert _pages_of(x) <= -(-rows // 3) + 2 * kept
-    assert np.array_equal(x.to_numpy(), expected)
-    assert expected[40 * 64, -1, 0] == 5.0
-    assert expected[3, 0, 0] == 2.0
-    assert not expected[:2560, 1024:].any()
-    qd.reset()
-
-
-@pytest.mark.parametrize("arch", [qd.cpu, qd.reference])
-def test_where_the_system_takes_no_pages_back_zeros_are_written_and_none_are_taken(arch, monkeypatch) -> None:
-    qd.init(arch=arch)
-    monkeypatch.setattr("sys.platform", "other")
-    x = qd.field(qd.f32)
-    level = qd.root.pointer(qd.i, 1 << 10).dense(qd.i, 1 << 14)
-    level.place(x)
-    x[5] = x[1 << 20] = 1.0
-    before = _pages_of(x)
-    qd.root.give_back()
-    assert _pages_of(x) == before
-    assert x[5] == 1.0
-    level.parent().deactivate_all()
-    assert [x[5], x[1 << 20], qd.is_active(level.parent(), 0)] == [0.0, 0.0, False]
-    assert _pages_of(x) < 1 << 13  # of 16,384; a system may take large pages
-    qd.reset()
-
-
-@pytest.mark.alone
-def test_memory_of_a_tree_that_is_destroyed_is_given_back() -> None:
-    qd.init(arch=qd.cpu)
-    builder, x = qd.FieldsBuilder(), qd.field(qd.f32)
-    builder.pointer(qd.i, 1 << 10).dense(qd.i, 1 << 14).place(x)
-    tree = builder.finalize()
-    x.from_numpy(np.ones(1 << 24, np.float32))
-    before = _resident()
-    tree.destroy()
-    assert _resident() - before < -(60 << 20)
-    qd.reset()
-
-
-def _pages_of(field) -> int:
-    """How many pages the elements of a field take."""
-    contents = field.buffer.view()
-    first = contents.ctypes.data // mmap.PAGESIZE * mmap.PAGESIZE
-    size = contents.ctypes.data + contents.nbytes - first
-    there = np.zeros(-(-size // mmap.PAGESIZE), np.uint8)
-    address, mincore = ctypes.c_void_p(first), ctypes.CDLL(None).mincore
-    assert mincore(address, ctypes.c_size_t(size), ctypes.c_void_p(there.ctypes.data)) == 0
-    return int((there & 1).sum())
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 @on_reference

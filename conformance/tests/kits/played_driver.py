@@ -103,8 +103,8 @@ def _kind(parameter: str) -> str:
     return "pointer" if ty in HANDLES or ty == "pointer" else WORDS.get(ty, "int")
 
 
-ATTRIBUTES: Final = {16: 4, 39: 2048, 75: 9, 76: 0}
-"""Of the device: 4 multiprocessors of 2048 threads, compute capability 9.0."""
+ATTRIBUTES: Final = {16: 4, 39: 2048, 75: 9, 76: 0, 89: 1}
+"""Of the device: 4 multiprocessors of 2048 threads, compute capability 9.0, managed memory by the page."""
 MEMORY: Final = 80 << 30
 _FIRST_OF_ALL: Final = ("cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuModuleLoadData", "cuModuleGetFunction")
 _FIRST_OF_ALL += ("cuEventCreate", "cuGraphCreate", "cuGraphInstantiateWithFlags", "cuGraphAddKernelNode")
@@ -212,6 +212,12 @@ class Played:
         self.memory[memory.ctypes.data] = memory
         _put(out, ctypes.c_uint64, memory.ctypes.data)
         return 0
+
+    def _memallocmanaged(self, out: int, size: int, flags: int) -> int:
+        result = self._memalloc(out, size)
+        if result == 0:
+            next(reversed(self.memory.values()))[:] = 0
+        return result
 
     def _memfree(self, address: int) -> None:
         del self.memory[address]

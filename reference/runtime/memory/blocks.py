@@ -17,7 +17,7 @@ from ...analysis.boxes import Box, slices
 from ...errors import AdstackMemoryError, AdstackRuntimeError
 from ...ir.types import DType
 from ..adstacks.budget import current
-from ..protocol.abilities import reclaiming, serving, sharing, transferring
+from ..protocol.abilities import paging, reclaiming, serving, sharing, transferring
 from ..protocol.backend import Array, Backend, Storage
 from ..protocol.words import ADDRESS, BY_MACHINE_CODE, CHANGED, EXTENTS, MARK, UNWATCHED, VERSION, Words
 from ..threads.capturing import CAPTURING, check
@@ -46,6 +46,7 @@ class Block(Uncopied):
         owned: whether the memory goes back to the backend, by `drop` or when the block is collected.
         shared: whether others (numpy, torch) write the memory too, so that `version` may miss changes.
         stream: in which the owner of the memory works on it, if that is another library and has said so.
+        by_page: whether most of its elements may never be written, so that pages of them had better take no memory.
     """
 
     COPY_WHAT = "memory of the runtime"
@@ -57,6 +58,7 @@ class Block(Uncopied):
         "_record",
         "_version",
         "backend",
+        "by_page",
         "dtype",
         "owned",
         "shape",
@@ -66,9 +68,17 @@ class Block(Uncopied):
     )
 
     def __init__(
-        self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Storage = None, *, shared: bool = False
+        self,
+        backend: Backend,
+        dtype: DType,
+        shape: tuple[int, ...],
+        storage: Storage = None,
+        *,
+        shared: bool = False,
+        by_page: bool = False,
     ) -> None:
         self.backend = backend
+        self.by_page = by_page
         self.dtype = dtype
         self.shape = shape
         self.owned = storage is None
@@ -107,7 +117,8 @@ class Block(Uncopied):
     def reserve(self) -> Storage:
         """New memory of zeros; AdstackMemoryError if there is none."""
         self._admit()
-        return self.backend.allocate(self.dtype, self.shape)
+        device = paging(self.backend) if self.by_page else None
+        return (self.backend.allocate if device is None else device.allocate_by_page)(self.dtype, self.shape)
 
     def _admit(self) -> None:
         """Be within what the runtime may use."""

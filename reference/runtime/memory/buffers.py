@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 from weakref import WeakSet
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...analysis.boxes import Box, box_at
 from ...ir.types import DType
-from ..protocol.abilities import exclusively, transferring, vacating
+from ..protocol.abilities import exclusively, paging, transferring
 from ..protocol.backend import Backend, Storage
 from ..protocol.words import CHANGED, TAG, UNCHANGED, Words
 from ..threads.capturing import CAPTURING, check
@@ -25,7 +25,10 @@ from .observers import OBSERVERS, tell_all, tell_others
 from .streams import ordered
 from .watches import Watch, Watcher
 
-__all__ = ["Array", "Buffer"]
+__all__ = ["Array", "Buffer", "Runs"]
+
+Runs: TypeAlias = Sequence[tuple[int, int]]
+"""Elements in C order, as (the first one, how many)."""
 
 _FREE: Final = nullcontext()
 _FEW: Final = 64
@@ -44,9 +47,16 @@ class Buffer(Block):
     __slots__ = ("user", "watch", "writers")
 
     def __init__(
-        self, backend: Backend, dtype: DType, shape: tuple[int, ...], storage: Storage = None, *, shared: bool = False
+        self,
+        backend: Backend,
+        dtype: DType,
+        shape: tuple[int, ...],
+        storage: Storage = None,
+        *,
+        shared: bool = False,
+        by_page: bool = False,
     ) -> None:
-        super().__init__(backend, dtype, shape, storage, shared=shared)
+        super().__init__(backend, dtype, shape, storage, shared=shared, by_page=by_page)
         self.watch: Watch | None = None
         self.writers: WeakSet[object] | None = None
         self.user: object = None
@@ -144,6 +154,17 @@ class Buffer(Block):
         with ordered(self.backend, (self,)):
             device.upload_at(self.handle(), start, values)
 
+    def replace_parts(self, contents: Array, runs: Callable[[], Runs]) -> None:
+        """Take over elements of `contents`, which has the buffer's shape and type; all others are the same already."""
+        device, flat = transferring(self.backend), contents.reshape(-1)
+        if device is None:
+            self._upload(contents)
+        else:
+            with ordered(self.backend, (self,)):
+                for start, count in runs():
+                    device.upload_at(self.handle(), start, flat[start : start + count])
+        self.touch()
+
     def _upload(self, contents: Array) -> None:
         with ordered(self.backend, (self,)):
             self.backend.upload(self.handle(), contents)
@@ -158,33 +179,50 @@ class Buffer(Block):
                 self._replace(np.asarray(array))
             self.touch()
 
-    def vacate(self) -> bool:
+    def vacate(self, used: Callable[[], Runs] | None = None) -> bool:
         """Let every element be 0: a backend that takes memory by the page gives it back, others that can do it.
 
         False if the host would have to write all elements; then nothing has changed.
-        """
-        if transferring(self.backend) is not None:
-            self.write(0)
-            return True
-        device = vacating(self.backend)
-        if device is None:
-            return False
-        with self.locked():
-            storage = self.usable()
-            self.announce()
-            vacated = device.vacate(storage, 0, math.prod(self.shape))
-            if vacated:
-                self.touch()
-            return vacated
 
-    def give_back(self, unused: Callable[[], Sequence[tuple[int, int]]]) -> None:
+        Args:
+            used: gives elements, all but which are 0; they alone are written where memory stays with its pages.
+        """
+        with self.locked():
+            self.announce()
+            if not (self.give_up() or self._clear(used)):
+                if transferring(self.backend) is None:
+                    return False
+                if not self._filled(0):
+                    self._replace(np.asarray(0))
+            self.touch()
+            return True
+
+    @property
+    def is_by_page(self) -> bool:
+        """Whether pages that were never written take no memory."""
+        device = paging(self.backend)
+        return device is not None and device.is_by_page(self.usable())
+
+    def give_up(self) -> bool:
+        """Let every element be 0, and give all pages back; whoever watches has been told. False if that can't be."""
+        device, storage = paging(self.backend), self.usable()
+        return device is not None and device.gives_back(storage) and device.vacate(storage, 0, math.prod(self.shape))
+
+    def _clear(self, used: Callable[[], Runs] | None) -> bool:
+        """Let some elements be 0, and touch no pages but theirs."""
+        device, storage = paging(self.backend), self.usable()
+        if device is None or used is None or not self.by_page:
+            return False
+        return all(device.vacate(storage, start, count) for start, count in used())
+
+    def give_back(self, unused: Callable[[], Runs]) -> None:
         """Give back the memory of elements that are 0, if the backend takes memory by the page.
 
         Args:
             unused: gives them as (the first one, how many), in C order; called while no launch changes the buffer.
         """
-        device = vacating(self.backend)
-        if device is None:
+        device = paging(self.backend)
+        if device is None or not device.gives_back(self.usable()):
             return
 
         def work() -> None:

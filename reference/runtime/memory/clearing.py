@@ -40,6 +40,10 @@ def fill(buffers: Sequence[Buffer], number: Literal[0, 1] = 0) -> None:
 
 
 def _fill(buffers: Sequence[Buffer], number: Literal[0, 1]) -> None:
+    if number == 0:
+        buffers = [buffer for buffer in buffers if not (buffer.by_page and buffer.give_up())]
+    if not buffers:
+        return
     backend = buffers[0].backend
     device = transferring(backend)
     if device is not None:

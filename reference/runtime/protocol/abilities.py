@@ -20,21 +20,21 @@ from .shortcuts import Shortcut
 __all__ = [
     "Capturing",
     "Graph",
+    "Paging",
     "Rebinding",
     "Reclaiming",
     "Serving",
     "Sharing",
     "Transferring",
-    "Vacating",
     "capturing",
     "copying",
     "exclusively",
+    "paging",
     "rebinding",
     "reclaiming",
     "serving",
     "sharing",
     "transferring",
-    "vacating",
 ]
 
 Graph: TypeAlias = Any
@@ -101,15 +101,26 @@ class Transferring(Protocol):
 
 
 @runtime_checkable
-class Vacating(Protocol):
-    """A backend that has memory from its system by the page, when a page is first written.
+class Paging(Protocol):
+    """A backend that can have memory from its system by the page, when a page is first written.
 
     Without it memory is taken as long as its handle.
     """
 
+    def allocate_by_page(self, dtype: DType, shape: tuple[int, ...]) -> Storage:
+        """Zeroed memory as `Backend.allocate` gives it, for elements most of which may never be written: pages of
+        these take no memory, if the device has such memory at all.
+        """
+
+    def is_by_page(self, storage: Storage) -> bool:
+        """Whether pages of this memory that were never written take no memory."""
+
+    def gives_back(self, storage: Storage) -> bool:
+        """Whether pages of this memory that are vacated take no memory until they are written again."""
+
     def vacate(self, storage: Storage, start: int, count: int) -> bool:
-        """Let `count` elements from the `start`th on be 0, and take no memory until they are written again; False if
-        memory can't be given back now, and nothing has happened.
+        """Let `count` elements from the `start`th on be 0, touch no others, and give their pages back if that can be
+        done; False if nothing has happened.
         """
 
 
@@ -214,9 +225,9 @@ def transferring(backend: Backend) -> Transferring | None:
     return device if _has(type(backend), Transferring) else None
 
 
-def vacating(backend: Backend) -> Vacating | None:
-    """The backend, if it gives memory back by the page."""
-    return cast(Vacating, backend) if _has(type(backend), Vacating) else None
+def paging(backend: Backend) -> Paging | None:
+    """The backend, if it has memory by the page."""
+    return cast(Paging, backend) if _has(type(backend), Paging) else None
 
 
 def copying(backend: Backend) -> Transferring | None:

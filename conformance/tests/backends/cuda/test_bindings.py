@@ -215,3 +215,14 @@ result = x.to_numpy().tolist() == list(range(100)), len(played.told), sorted({na
     assert kept
     assert launches > 16
     assert {"cuLaunchKernelEx", "cuLaunchKernel", "cuGraphLaunch", "cuGraphExecKernelNodeSetParams"} <= {*calls}
+
+
+def test_sparse_memory_is_managed_where_it_is_large(tmp_path):
+    program = """
+result = []
+for size in (8, 4 << 20):
+    at, by_page = device.allocate_by_page(size)
+    result += [played.calls[-1][0], by_page]
+    device.free(at)
+"""
+    assert told(program, tmp_path) == ["cuMemsetD8Async", False, "cuMemAllocManaged", True]

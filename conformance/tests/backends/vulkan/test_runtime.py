@@ -353,6 +353,7 @@ class TestFailures:
             original(handle, memory, allocator)
 
         with monkeypatch.context() as full:
+            full.setattr(device.device, "imports", False)
             original = vk["vkFreeMemory"]
             full.setitem(vk, "vkMapMemory", mapped)
             full.setitem(vk, "vkFreeMemory", free)
