@@ -11,7 +11,7 @@ from ..runtime.memory.buffers import Array
 from .levels import Cells, Level
 from .used import SparseArray, active_cells, used_elements
 
-__all__ = ["activate", "fill", "is_active", "replace", "shown"]
+__all__ = ["activate", "fill", "is_active", "present", "replace", "shown"]
 
 
 def is_active(cells: Sequence[Cells], index: Sequence[int]) -> bool:
@@ -37,8 +37,13 @@ def shown(array: SparseArray, contents: Array) -> Array:
     """The contents of an array as they are read: those of a gradient or dual are 0 where nothing is active."""
     if array.role == "primal":
         return contents
-    result, cells, rank, where = np.zeros_like(contents), array.cells[-1], len(array.shape), active_cells(array)
-    cells.blocks(result, rank)[where] = cells.blocks(contents, rank)[where]
+    return np.where(present(array), contents, np.zeros((), contents.dtype))
+
+
+def present(array: SparseArray) -> Array:
+    """Which numbers of an array are of active elements, as booleans."""
+    result, cells = np.zeros(array.buffer.shape, np.bool_), array.cells[-1]
+    cells.blocks(result, len(array.shape))[active_cells(array)] = True
     return result
 
 

@@ -230,14 +230,17 @@ class HostArray(Refusals, ABC):
             self.from_numpy(other.contents())
 
     def _is_like(self, other: HostArray) -> bool:
-        """Whether the other one has as many elements of the same type along each axis, and both are dense."""
+        """Whether the other one has as many elements of the same type along each axis."""
         mine, others = ((one.dtype, one.shape, one.element_shape) for one in (self, other))
-        return mine == others and not (self.cells or other.cells)
+        return mine == others
 
-    def _take_over(self, other: HostArray) -> None:
-        """Copy all elements of one that is like this one, and tell nobody."""
-        if not self.buffer.copy_from(other.buffer):
+    def _take_over(self, other: HostArray) -> Array | None:
+        """Copy all elements of one that is like this one, and tell nobody; which of them were active, if not all."""
+        if self.cells:
+            activation.replace(self, np.array(other.contents()))
+        elif other.cells or not self.buffer.copy_from(other.buffer):
             self.buffer.write(other.contents())
+        return activation.present(other) if other.cells else None
 
     def _copied(self, other: HostArray) -> bool:
         """Let the device copy, if it can."""

@@ -323,7 +323,8 @@ def looked_at(array: object) -> None:
 
 
 def copied(array: Value, source: Value, copy: Callable[[], object]) -> bool:
-    """Let `copy` write all elements of an array with those of another one that is like it, and link them.
+    """Let `copy` write all elements of an array with those of another one that is like it, and link them; it gives
+    which of these were active, or None for all.
 
     False if nothing was done: one of them has no gradient, or who records them wants to know of each element.
     """

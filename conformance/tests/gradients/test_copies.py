@@ -130,3 +130,39 @@ def test_gradients_that_are_not_numbers_go_where_they_went(arch: str) -> None:
         y.copy_from(x)
         roots()
     assert x.grad.to_numpy().tolist() == [float("inf"), 0.5, 0.25]
+
+
+@pytest.mark.parametrize("sparse", ["both", "source", "target"])
+@pytest.mark.parametrize("second", [False, True], ids=["first", "second"])
+def test_inactive_elements_are_copied_as_constants(arch: str, sparse: str, second: bool) -> None:
+    x, y = qd.field(qd.f32), qd.field(qd.f32)
+    loss = qd.field(qd.f32, (), needs_grad=True, needs_dual=True)
+    for field, others in ((x, "target"), (y, "source")):
+        level = qd.root.dense(qd.i, 4) if sparse == others else qd.root.bitmasked(qd.i, 4)
+        level.place(field, field.grad, field.dual)
+    x[1], x[3] = 3.0, 2.0
+    y[2] = 5.0
+
+    @qd.kernel
+    def cubes():
+        for i in y:
+            loss[None] += y[i] ** 3 + y[i]
+
+    def taped() -> None:
+        with qd.ad.Tape(loss):
+            y.copy_from(x)
+            cubes()
+
+    if second:
+        with qd.ad.FwdMode(loss=loss, param=x, seed=[0.0, 1.0, 0.0, 0.0]):
+            taped()
+        assert loss.dual[None] == 28.0
+        assert x.grad.dual.to_numpy().tolist() == [0.0, 18.0, 0.0, 0.0]
+    else:
+        taped()
+    assert y.to_numpy().tolist() == [0.0, 3.0, 0.0, 2.0]
+    rest = [0.0, 0.0] if sparse != "target" else [float(qd.is_active(y.parent(), k)) for k in (0, 2)]
+    assert x.grad.to_numpy().tolist() == [rest[0], 28.0, rest[1], 13.0]
+    if sparse != "target":
+        x[2] = 1.0
+        assert x.grad[2] == 0.0

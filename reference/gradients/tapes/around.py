@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from ...errors import AdstackRuntimeError
 from ...launch.arguments import Call
 from ...launch.results import result_value
 from ...launch.specialisation import Specialisation
-from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.clearing import fill
 from ...runtime.state import Runtime
 from ...runtime.threads.recording import RECORDERS, Constant, Forward, in_charge, is_recording
@@ -138,15 +140,19 @@ class Around:
         """Whether arrays that have gradients can be copied to each other at once: in forward mode all have duals."""
         return self.forward is None or all(one.dual is not None and one.dual.is_placed for one in arrays)
 
-    def copy(self, array: Any, source: Any, copy: Callable[[], object]) -> None:
-        """Let `copy` write an array with all elements of another; in forward mode their tangents come along."""
-        copy()
+    def copy(self, array: Any, source: Any, copy: Callable[[], Array | None]) -> Array | None:
+        """Let `copy` write an array with all elements of another; in forward mode their tangents come along.
+
+        What it returns is returned: which elements of the source were active, or None for all.
+        """
+        active = copy()
         if self.forward is None:
-            return
+            return active
         for one in (array, source):
             self.forward.host_looked(one)
         for tangents, of_source in zip(*(self.forward.beside(one.dual.buffer) for one in (array, source)), strict=True):
-            tangents.write(of_source.read())
+            tangents.write(of_source.read() if active is None else np.where(active, of_source.read(), 0))
+        return active
 
     def seed(self, loss: Loss) -> None:
         """The loss's gradient is the same in every direction."""

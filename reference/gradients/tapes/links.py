@@ -265,13 +265,17 @@ class LinkedCopy(Linking):
 
     Attributes:
         source: the gradients of what was copied.
+        active: which elements of that were active, the others being constants; None if all were.
     """
 
     source: Buffer
+    active: Array | None = None
 
     def reverse(self) -> None:
         """What was overwritten has no adjoint any more: it is added to that of what was copied."""
         taken = np.array(self.grad.read())
+        if self.active is not None:
+            taken[~self.active] = 0
         self.grad.write(0)
         before = self.source.read()
         with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ from ...launch.arguments import Call
 from ...launch.specialisation import Specialisation
 from ...runtime import state
 from ...runtime.memory.blocks import Block
-from ...runtime.memory.buffers import Buffer
+from ...runtime.memory.buffers import Array, Buffer
 from ...runtime.memory.observers import OBSERVERS
 from ...runtime.protocol.abilities import exclusively
 from ...runtime.threads.recording import RECORDERS, Capture, capturing, check_entered, recording
@@ -341,14 +341,14 @@ class Tape(Scoped):
         grad, positions = array.grad.buffer, flat_positions(array.grad.buffer, where)
         self._link(array, LinkedWrites(links=self._links, grad=grad, positions=positions, nodes=nodes))
 
-    def host_copied(self, array: Any, source: Any, copy: Callable[[], object]) -> bool:
+    def host_copied(self, array: Any, source: Any, copy: Callable[[], Array | None]) -> bool:
         """Let `copy` write an array with all elements of another, linked; False if the host does so one by one."""
         if self.grad_check or not self._around.may_copy(array, source):
             return False
         self._split_host(source)
-        self._around.copy(array, source, copy)
+        active = self._around.copy(array, source, copy)
         for (_, grad), (_, of_source) in zip(*map(self._around.gradients, (array, source)), strict=True):
-            self._link(array, LinkedCopy(grad=grad, source=of_source))
+            self._link(array, LinkedCopy(grad=grad, source=of_source, active=active))
         return True
 
     def _link(self, array: Any, event: Linking) -> None:
