@@ -78,6 +78,10 @@ class Latest:
             self._boxes.add(box)
         self.number = self._numbers[box] = number
 
+    def knows(self, box: Box, number: int) -> bool:
+        """Whether it was told of this box at this count."""
+        return self._numbers.get(box) == number
+
     def reaches(self, number: int, boxes: Sequence[Box]) -> bool:
         """Whether any of the elements in some boxes may have been written at a count or later."""
         if self._rest >= number:

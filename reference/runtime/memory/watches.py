@@ -196,8 +196,9 @@ class Watch:
                         continue
                     if writer not in latest.writers:
                         latest.writers += (writer,)
-                    if common not in latest.boxes:
+                    if not self._latest.knows(common, latest.number):  # also of what others have saved with theirs
                         self._latest.put(common, latest.number)  # first: an interrupt may come at any time
+                    if common not in latest.boxes:
                         latest.save(buffer, common, self._spare, self.history, copies)
 
     def _begin(self, buffer: Block, launches: int) -> None:
