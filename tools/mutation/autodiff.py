@@ -1,4 +1,7 @@
-"""The edits of derivatives, of reverse mode and of the plan of sums, and the tests that are to notice them."""
+"""The edits that are written by hand, and the tests that are to notice them.
+
+They are about derivatives, reverse mode, the plan of sums, what is known of memory, and lanes that update it singly.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,12 @@ TESTS: Final = (
     "kernels/test_gradient",
     "interpreter/test_tape*",
     "conformance/test_gradients",
+    "runtime/test_rows",
+    "runtime/test_watches",
+    "runtime/test_overlaps",
+    "backends/codegen_llvm/test_scattered",
+    "backends/codegen_llvm/test_one_by_one",
+    "backends/codegen_llvm/test_access",
     "../../tools/mutation/cases",
 )
 LIKELY: Final = {
@@ -52,6 +61,13 @@ LIKELY: Final = {
     "transforms/tasks/jam.py*": ("transforms/test_jam",),
     "transforms/math/lower.py*": ("transforms/math/test_lower",),
     "interpreter/ordered.py*": ("interpreter/test_ordered",),
+    "gradients/modes/apart.py*": ("gradients/test_apart",),
+    "kernels/noted.py*": ("gradients/test_apart",),
+    "runtime/memory/rows.py*": ("runtime/test_rows",),
+    "runtime/memory/overlaps.py*": ("runtime/test_overlaps",),
+    "runtime/memory/watches.py*": ("runtime/test_watches",),
+    "runtime/plans.py*": ("runtime/test_watches",),
+    "backends/codegen_llvm/*": ("backends/codegen_llvm/*",),
     "gradients/memory/undo.py*": ("gradients/test_undo",),
     "gradients/memory/needed.py*": ("gradients/test_undo",),
     "gradients/*": ("gradients/test_tape", "gradients/test_custom", "kernels/test_gradient"),

@@ -29,8 +29,9 @@ _BY_HAND: Final = {
     "autodiff": "reverse mode and its plans",
     "analysis": "sums: which may be gathered",
     "transforms": "sums: how they are gathered",
+    "backends": "lanes that update memory one by one",
 }
-_OTHERWISE: Final = "tapes, undoing, order"
+_OTHERWISE: Final = "tapes, undoing, order, what is known of memory"
 
 
 def table(folder: Path = RESULTS) -> str:

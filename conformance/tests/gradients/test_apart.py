@@ -103,6 +103,44 @@ def test_calls_with_one_array_and_with_two_take_turns() -> None:
 
 
 @qd.kernel
+def with_a_third(p: qd.types.ndarray(), q: qd.types.ndarray(), r: qd.types.ndarray()):
+    for i in range(N):
+        p[i] = 0.5 * q[i] + p[i] * r[i]
+        q[i] = q[i] * p[i]
+
+
+def test_two_of_three_arrays_are_one() -> None:
+    one, other = filled(N), filled(N)
+    a = one.to_numpy()
+    new = 0.5 * a + a * a
+    with_a_third(one, one, other)
+    seeded(one)
+    seed = one.grad.to_numpy()
+    with_a_third.grad(one, one, other)
+    assert np.allclose(one.grad.to_numpy(), seed * 2 * new * (0.5 + a))
+    assert np.allclose(other.grad.to_numpy(), seed * 2 * new * a)
+
+
+def test_views_of_one_memory_are_not_apart() -> None:
+    """What the kernel reads by one of them it has overwritten by the other."""
+    x, loss, memory = filled(N), qd.field(qd.f64, shape=(), needs_grad=True), np.arange(1.0, N + 1)
+
+    @qd.kernel
+    def scaled(x: qd.types.ndarray(), p: qd.types.ndarray(), q: qd.types.ndarray()):
+        for i in range(N):
+            loss[None] += x[i] * p[i] * x[i]
+            q[i] = p[i] * x[i]
+            loss[None] += x[i] * p[i]
+            p[i] = 3.0 * x[i]
+
+    start = memory.copy()
+    scaled(x, memory[:], memory[:])
+    loss.grad[None] = 1.0
+    scaled.grad(x, memory[:], memory[:])
+    assert np.allclose(x.grad.to_numpy(), 3.0 * start * x.to_numpy())
+
+
+@qd.kernel
 def backwards(p: qd.types.ndarray(), q: qd.types.ndarray(), t: qd.i32):
     for i in range(N):
         p[t, i] = qd.sin(q[t + 1, i])

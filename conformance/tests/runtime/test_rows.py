@@ -39,3 +39,13 @@ def test_of_many_boxes_it_may_be_said_that_they_were_written_later_never_earlier
     assert not latest.reaches(MOST, [((0, MOST - 1),)])
     assert latest.reaches(MOST - 1, [((0, 0),)])  # it was not, but that is not known any more
     assert not latest.reaches(MOST, [((0, 0),)])
+
+
+def test_boxes_that_are_told_apart_again_are_looked_up_anew() -> None:
+    latest = Latest()
+    latest.put(((0, MOST),), 1)
+    for n in range(MOST):
+        latest.put(((n, n),), 2)
+    assert latest.reaches(2, [((0, MOST),)])
+    latest.put(((0, 0),), 3)
+    assert [latest.reaches(3, [((row, row + 1),)]) for row in (0, 1)] == [True, False]
