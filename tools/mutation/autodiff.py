@@ -44,6 +44,7 @@ TESTS: Final = (
     "backends/codegen_llvm/test_scattered",
     "backends/codegen_llvm/test_one_by_one",
     "backends/codegen_llvm/test_access",
+    "backends/codegen_llvm/test_checks",
     "../../tools/mutation/cases",
 )
 LIKELY: Final = {

@@ -256,6 +256,23 @@ def test_a_launch_without_checks_goes_on_and_tells_of_the_first_access_outside(l
     launch(memory)
 
 
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_what_a_note_says_of_a_value_is_read_by_shifts_that_llvm_defines(lanes):
+    """Those by 64 and more have no result, though a processor may give one."""
+    text = emit_program(guarded_tasks(), [lanes]).text
+    tables = [
+        list(map(int, re.findall(r"i64 (-?\d+)", row))) for row in re.findall(r"constant \[\d+ x i64\] (.*)", text)
+    ]
+    unused = []
+    for _, count, *rest in tables:
+        for _ in range(count):
+            _, values, *rest = rest
+            unused += rest[2 : 7 * values : 7]
+            rest = rest[7 * values :]
+        assert rest == []
+    assert {*unused} == {0, 32}
+
+
 @pytest.mark.parametrize("lanes", [1, 2, 8, 128])
 @pytest.mark.parametrize("index", ["i8", "i16", "i32", "i64"])
 def test_an_iteration_below_zero_is_told_as_it_is(index, lanes):
