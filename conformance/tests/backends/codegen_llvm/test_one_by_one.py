@@ -7,14 +7,17 @@ import re
 import numpy as np
 import pytest
 from cpu_kit import agree, run_cpu, tasks_of
+from cpu_kit import compiled as compiled_here
 from cuda_kit import SUMS, CudaBackend, compiled, device_text
 from programs_kit import loop, updates
 
 from adstack.backends.codegen_llvm.tasks import emit_program
 from adstack.backends.cuda.adds import LEAST
 from adstack.backends.cuda.emulator import Emulator
+from adstack.errors import AdstackError
 from adstack.ir.types import by_name
 from adstack.runtime.protocol.backend import Capabilities
+from adstack.transforms.memory.guard import guard
 
 WIDTHS = (2, 4, 8, 16, 64)
 N = 101
@@ -133,3 +136,19 @@ def test_an_old_value_that_is_asked_for_is_there() -> None:
     asked = "%v = load @x[%i] : i32\n%old = atomic add @sum[%zero], %v : i32\nstore @x[%i], %old"
     assert "red.relaxed" not in device_text(loop(asked, "i32", "x", "sum"))
     assert "red.relaxed" in device_text(updates("add", "i32"))
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("kind", ["add", "xchg"])
+def test_updates_outside_of_an_array_leave_what_is_around_it(kind: str, lanes: int) -> None:
+    """They go to memory that nobody reads, though old values are asked for."""
+    body = f"%v = load @z[%i] : i32\n%old = atomic {kind} @x[%w], %v : i32\nstore @z[%i], %old"
+    program = tasks_of(where_they_say(body, "i32", "x", "z"))
+    for task in program.tasks:
+        guard(task.body)
+    around, at = np.zeros(400, np.int32), np.arange(64, dtype=np.int32)
+    at[[5, 9]] = 200, -20
+    memory = {"where": at, "x": around[100:164], "z": np.ones(64, np.int32)}
+    with pytest.raises(AdstackError, match="outside its extents"):
+        compiled_here(program, lanes, threads=1)(memory, [64])
+    assert np.flatnonzero(around).tolist() == [100 + k for k in range(64) if k not in (5, 9)]
