@@ -103,3 +103,17 @@ def test_with_the_last_who_saves_others_do_not_go(who: str) -> None:
     assert not watch.is_idle
     buffer.write(np.ones(4))
     assert watch.history.unseen == buffer.written
+
+
+def test_all_elements_are_written_after_one_with_which_all_were_saved() -> None:
+    backend, asking = ReferenceBackend(), Asking()
+    backend.launches = asking.last()
+    buffer = Buffer(backend, f64, (4,))
+    watch = buffer.watched(asking)
+    buffer.put((1,), 7.0)
+    assert not watch.since(1, (((2, 2),),))
+    buffer.write(np.ones(4))
+    assert watch.since(1, (((2, 2),),))
+    difference = watch.difference(buffer, 1, (((2, 2),),))
+    assert difference is not None
+    assert difference.values.tolist() == [0.0] * 4

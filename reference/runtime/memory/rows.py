@@ -61,32 +61,29 @@ class Latest:
 
     Attributes:
         number: when any of them was; -1 if none was.
+        numbers: of the boxes that it was told of, when each was last; it may have forgotten all of them.
     """
 
     def __init__(self) -> None:
         self.number = self._rest = -1
-        self._numbers: dict[Box, int] = {}
+        self.numbers: dict[Box, int] = {}
         self._boxes = Rows()
 
     def put(self, box: Box, number: int) -> None:
         """The elements in a box are written."""
-        if box not in self._numbers:
-            if len(self._numbers) == MOST:
-                self._numbers.clear()
+        if box not in self.numbers:
+            if len(self.numbers) == MOST:
+                self.numbers.clear()
                 self._boxes.clear()
                 self._rest = self.number  # of each of them it is only known that it was not later
             self._boxes.add(box)
-        self.number = self._numbers[box] = number
-
-    def knows(self, box: Box, number: int) -> bool:
-        """Whether it was told of this box at this count."""
-        return self._numbers.get(box) == number
+        self.number = self.numbers[box] = number
 
     def reaches(self, number: int, boxes: Sequence[Box]) -> bool:
         """Whether any of the elements in some boxes may have been written at a count or later."""
         if self._rest >= number:
             return True
-        numbers = self._numbers
+        numbers = self.numbers
         for box in boxes:
             if numbers.get(box, -1) >= number:
                 return True

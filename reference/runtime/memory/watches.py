@@ -196,8 +196,10 @@ class Watch:
                         continue
                     if writer not in latest.writers:
                         latest.writers += (writer,)
-                    if not self._latest.knows(common, latest.number):  # also of what others have saved with theirs
-                        self._latest.put(common, latest.number)  # first: an interrupt may come at any time
+                    # what was saved together with other elements is written now, too; and this comes before it is
+                    # saved, as an interrupt may come at any time
+                    if self._latest.numbers.get(common) != latest.number:
+                        self._latest.put(common, latest.number)
                     if common not in latest.boxes:
                         latest.save(buffer, common, self._spare, self.history, copies)
 
