@@ -11,11 +11,16 @@ PAGE = 4096
 
 def taken(backend):
     """Bytes of memory in use: of the process where its memory is the device's, else of the device."""
+    from adstack.runtime import state
+
+    device = state.current().backend
     if backend == "cuda":
         from adstack.backends.cuda.bindings import call
 
         free, total = call("cuMemGetInfo")
         return total - free
+    if device.capabilities.kind == "native" and backend == "vulkan":
+        return device.memory.taken
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
 
