@@ -223,13 +223,13 @@ class Memory:
         """The block with a number."""
         return next(block for blocks in self._blocks.values() for block in blocks if block.number == number)
 
-    def take_block(self, size: int, kind: _Kind) -> Block:
-        """Memory of the driver, `size` bytes of a kind; AdstackMemoryError if there is none."""
+    def take_block(self, size: int, kind: _Kind, *, imports: bool = True) -> Block:
+        """Memory of the driver, `size` bytes of a kind, which may be imported; AdstackMemoryError if there is none."""
         if size > _MOST_BYTES:
             raise self._full(size)  # the driver would be handed what is left of it in 64 bits
         vk, handle = self.device.vk, self.device.handle
         usage = _USAGE | (_ADDRESSED if self.device.physical.addresses else 0)
-        pages = self._pages(size)
+        pages = self._pages(size) if imports else None
         info, _external = (plain if pages is None else importing)(usage, size)
         buffer = ffi().new("VkBuffer *")
         self._checked(vk["vkCreateBuffer"](handle, info, ffi().NULL, buffer), size)
@@ -238,6 +238,8 @@ class Memory:
         memory, flags = self._allocated(needs, kind) if pages is None else self._imported(pages, needs)
         if memory is None:
             vk["vkDestroyBuffer"](handle, buffer[0], ffi().NULL)
+            if pages is not None:
+                return self.take_block(size, kind, imports=False)
             raise self._full(size)
         try:
             check(vk["vkBindBufferMemory"](handle, buffer[0], memory, 0), "bind memory")

@@ -187,6 +187,8 @@ class Buffer(Block):
         Args:
             used: gives elements, all but which are 0; they alone are written where memory stays with its pages.
         """
+        if CAPTURING:
+            check("the host writes memory")
         with self.locked():
             self.announce()
             if not (self.give_up() or self._clear(used)):

@@ -12,7 +12,7 @@ import pytest
 from vulkan_kit import backend, run, shared_of
 
 import adstack as qd
-from adstack.backends.vulkan import transfers
+from adstack.backends.vulkan import layout, transfers
 from adstack.backends.vulkan.driver.api import ffi
 from adstack.errors import AdstackMemoryError, BackendUnavailableError, InternalError
 from adstack.ir.types import f32, i32, i64, u8
@@ -337,6 +337,16 @@ class TestFailures:
         device.free(piece)
         device.synchronize()
         assert (device.memory.taken, device.memory.used) == before
+
+    @pytest.mark.usefixtures("vulkan")
+    def test_memory_of_the_process_that_the_driver_does_not_take_is_the_drivers(self, monkeypatch):
+        refused: list[object] = []
+        monkeypatch.setattr(layout, "imported", lambda *rest: refused.append(rest))
+        x = qd.field(qd.i32, 8 << 20)
+        assert not x.buffer.is_by_page
+        assert len(refused) == 1
+        x.fill(3)
+        assert x[(8 << 20) - 1] == 3
 
     @pytest.mark.parametrize("address", [0, 2**64 - 1])
     def test_memory_that_the_driver_maps_nowhere_is_an_error_and_given_back(self, address, monkeypatch):
