@@ -16,7 +16,7 @@ from adstack.ir.types import DType, i32, u32, u64
 from ..assembly.code import Num, unsigned
 from ..assembly.opcodes import Op
 from . import floats
-from .fma import fma
+from .fma import fused
 from .integral import whole
 
 __all__ = ["EMITTERS", "Site", "emit"]
@@ -289,7 +289,7 @@ EMITTERS: dict[OpDef, Emitter] = {
     ops.MIN: _extreme(larger=False),
     ops.NEG: _negate,
     ops.ABS: _magnitude,
-    ops.FMA: lambda s: fma(*s.args),
+    ops.FMA: lambda s: fused(*s.args),
     ops.SQRT: lambda s: floats.root(s.args[0]),
     ops.FLOOR: _rounding("Floor"),
     ops.CEIL: _rounding("Ceil"),

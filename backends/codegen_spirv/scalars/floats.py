@@ -1,7 +1,7 @@
 """Floating-point operations that a device does not do as IEEE 754 asks, made of operations that it does right.
 
 f16 is always computed in f32: sums, products, quotients and square roots of f16, rounded to f32 and then to f16, are
-rounded as if once (f32 has more than twice the digits and two more). fma is not among them: see `fma`.
+rounded as if once (f32 has more than twice the digits and two more). fma is not among them: see `fma.py`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from ..assembly.code import FastPath, Num, unsigned
 from .floats import narrow
 from .fma64 import fast_fma64, fma64, to_odd
 
-__all__ = ["fma"]
+__all__ = ["fused"]
 
 _SIGN = {32: 1 << 31, 64: 1 << 63}
 _NORMAL = {32: 2.0**-126, 64: 2.0**-1022}
@@ -20,7 +20,7 @@ _LARGE = 2.0**-60
 """A product that nearly cancels an f32 of this size is a multiple of 2^-108: what is left is 0 or normal."""
 
 
-def fma(a: Num, b: Num, x: Num) -> Num:
+def fused(a: Num, b: Num, x: Num) -> Num:
     """`a * b + x`, rounded once."""
     traits = a.c.m.traits
     if a.dtype is f16:
