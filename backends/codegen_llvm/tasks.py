@@ -301,8 +301,10 @@ class _TaskEmitter:
         e.frame.iteration, e.frame.indices = position, tuple(body.args)
         self._restart_random(e)
         bind(position)
+        notes.note_iteration(e, body)
         with e.masked(first_lanes(e, position, stop) if masked else None):
             e.region(body)
+        e.frame.noted, e.frame.noted_bytes = {}, 0
         e.w.lines[line] += f" [ {start}, %{before} ], [ {following}, %{e.block} ]"
         e.jump(head)
         e.enter(after)

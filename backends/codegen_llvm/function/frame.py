@@ -9,6 +9,7 @@ from adstack.backends.shared.sites import Site
 from adstack.backends.shared.thread_code import Frame
 from adstack.ir.location import Loc
 from adstack.ir.structure import Op, Value
+from adstack.ir.types import DType
 
 from ..text.writer import allocation
 
@@ -36,6 +37,8 @@ class TaskFrame(Frame[str, str]):
         read_only: names of the places that no iteration writes to, where the target gains from knowing them.
         in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
         note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
+        noted, noted_bytes: what of an iteration stands in the next note from the start: (name, type) -> what a table says
+            of it, and where it ends; see `safety.notes`.
         shared_slots: per type and name, memory that several ops use, one after the other.
         starts: values that count up by one from lane to lane -> that of the first lane, as i64.
     """
@@ -55,6 +58,8 @@ class TaskFrame(Frame[str, str]):
     read_only: frozenset[str] = frozenset()
     in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
     note_bytes: int = 0
+    noted: dict[tuple[str, DType], list[int]] = field(default_factory=dict)
+    noted_bytes: int = 0
     starts: dict[Value, str] = field(default_factory=dict)
     space: int = 0
     shared_slots: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -87,6 +87,7 @@ class RegionEmitter(FunctionWriter):
         pending: accesses of the region that are still to be looked at; None if there are none.
         aside: where an access that is being written goes if it is not inside: the condition (with its type: i1 or a
             mask) that it is, and a pointer; None if it is.
+        crowded: the last region of which it was asked, and the answer; see `safety.accesses.is_crowded`.
     """
 
     def __init__(self, module: Module, w: Writer, lanes: int, varying: set[Value]) -> None:
@@ -111,6 +112,7 @@ class RegionEmitter(FunctionWriter):
         self.fast_path: FastPath | None = None
         self.pending: Pending | None = None
         self.aside: tuple[str, str] | None = None
+        self.crowded: tuple[Region | None, bool] | None = None
 
     def slot(self, ty: str) -> str:
         """Memory in the frame of a math function; a pointer."""

@@ -13,18 +13,22 @@ from ..function.region import RegionEmitter
 from ..text.writer import any_lane, any_of, scalar_type, type_text
 
 __all__ = [
+    "FEW",
     "bounds_of",
     "compared",
     "extents_of",
     "guarded_axes",
     "indices_of",
     "is_any_out",
+    "is_crowded",
     "is_guarded",
     "is_out",
     "length_of",
     "run_of",
 ]
 
+FEW: Final = 4
+"""Guarded accesses each of which may take code of its own."""
 _BITS_AT_ONCE: Final = 512
 """Of indices whose greatest is compared: the widest register."""
 
@@ -38,6 +42,19 @@ def guarded_axes(e: RegionEmitter, op: Op) -> list[int]:
     """The axes on which an access may be out of bounds."""
     inside = e.frame.in_bounds.get(op, ())
     return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
+
+
+def is_crowded(e: RegionEmitter) -> bool:
+    """Whether the region being emitted has many guarded accesses: what these have to tell, registers do not hold.
+
+    Those with the same indices in all lanes are not counted. LLVM would keep each of their checks to the end.
+    """
+    region = e.current
+    if e.crowded is None or e.crowded[0] is not region:
+        spread = (op for op in region.ops if is_guarded(e, op)) if region is not None else ()
+        number = sum(any(e.width(index) > 1 for index, _ in compared(e, op)) for op in spread)
+        e.crowded = region, number > FEW
+    return e.crowded[1]
 
 
 def run_of(e: RegionEmitter, place: Place, indices: Sequence[Value]) -> Run | None:

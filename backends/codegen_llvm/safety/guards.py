@@ -2,7 +2,8 @@
 
 The case that some index is out of bounds is kept off the usual path. As every branch takes LLVM time, there are few:
 lanes that are outside are left out by a mask, or an access outside becomes one to memory that has no meaning. Whether
-any was outside is looked at once for all such accesses that follow each other. Where neither is as quick as the access
+any was outside is looked at once for all such accesses that follow each other: their indices are in registers until
+then, or, where there are many, in memory, in the note that would tell of them. Where neither is as quick as the access
 itself, of neighbours in all lanes and of one lane, there is a branch, and a second version of the access behind it.
 """
 
@@ -18,8 +19,8 @@ from adstack.ir.types import i64, u1
 from ..function.region import RegionEmitter
 from ..function.target import HOST
 from ..text.writer import any_of, type_text
-from .accesses import compared, indices_of, is_any_out, is_guarded, is_out, run_of
-from .notes import UNREAD, note_first, report, word_of
+from .accesses import compared, indices_of, is_any_out, is_crowded, is_guarded, is_out, run_of
+from .notes import UNREAD, Note, note_first, report, word_of
 
 __all__ = ["guarded", "is_inside", "when_inside"]
 
@@ -30,6 +31,9 @@ _MOST: Final = 4
 """Accesses that are looked at together: what is to be told of them is in registers until then."""
 _PATIENCE: Final = 8
 """Other ops that may come between, for the same reason."""
+_MOST_NOTED: Final = 64
+_PATIENCE_NOTED: Final = 256
+"""The same where what is to be told is written down at once, as there is more of it than registers hold."""
 
 
 def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = None) -> str | None:
@@ -45,7 +49,7 @@ def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = N
         return access()
     pairs = compared(e, op)
     width = _width(e, pairs)
-    if width > 1 and (e.mask is not None or not (op.opdef is ATOMIC or _is_run(e, op))):
+    if width > 1 and (e.mask is not None or not (op.opdef is ATOMIC or (_is_run(e, op) and not is_crowded(e)))):
         return _among(e, op, _pending(e).inside(e, op, width), access)
     if width == 1 and _is_spread(e, op):
         return _among(e, op, _pending(e).running(e, op), access)
@@ -105,21 +109,27 @@ def _zeros(e: RegionEmitter) -> str:
 
 def _pending(e: RegionEmitter) -> _Pending:
     """The accesses that this one is looked at together with."""
-    if not isinstance(e.pending, _Pending) or len(e.pending.accesses) == _MOST:
+    if not isinstance(e.pending, _Pending) or len(e.pending.accesses) == e.pending.most:
         e.settle()
-        e.pending = _Pending()
+        e.pending = _Pending(Note(e) if is_crowded(e) else None)
     return e.pending
 
 
 class _Pending:
     """Accesses that follow each other under one mask, and that are still to be looked at: whether they were inside.
 
+    Args:
+        note: what they are written to as they come, where there are many; None to keep them in registers.
+
     Attributes:
+        most: how many there may be.
         accesses: their ops.
         all_inside: the mask of the lanes in which all of them were.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, note: Note | None) -> None:
+        self.most, self._patience = (_MOST, _PATIENCE) if note is None else (_MOST_NOTED, _PATIENCE_NOTED)
+        self._note = note
         self.accesses: list[Op] = []
         self.all_inside = ""
         self._known: dict[tuple[tuple[Value, str], ...], str] = {}
@@ -131,7 +141,7 @@ class _Pending:
         self._since += 1
         inner = (one for region in op.regions for one in (op, *region.walk()))
         barred = any(one.opdef in SERIAL_LOOPS or "guarded" in one.attrs for one in inner)
-        return not barred and op.opdef is not CALL and self._since <= _PATIENCE
+        return not barred and op.opdef is not CALL and self._since <= self._patience
 
     def inside(self, e: RegionEmitter, op: Op, width: int) -> str:
         """Where an access is inside: a mask of running lanes, or an i1 if its indices, of width 1, are those of all.
@@ -150,6 +160,8 @@ class _Pending:
                 mask = e.within(e.splat(self._known[pairs], u1))
             self._masks[pairs] = mask
             self.accesses.append(op)
+            if self._note is not None:
+                self._note.indices(op)
             self.all_inside = e.w.let(f"and {e.mask_type} {self.all_inside}, {mask}") if self.all_inside else mask
         return self._known[pairs]
 
@@ -163,14 +175,18 @@ class _Pending:
         fail, after = e.label("outside"), e.label("guarded")
         e.split(self._is_any_outside(e), fail, after, unlikely=True)
         e.enter(fail)
-        note_first(e, self.accesses)
+        note_first(e, self.accesses, self._note)
         e.jump(after)
         e.enter(after)
 
     def _is_any_outside(self, e: RegionEmitter) -> str:
-        if e.mask is None:
+        if e.mask is not None:
+            running = word_of(e, e.mask)
+        elif self._note is not None:
+            running = "-1"
+        else:
             return any_of(e.w, [is_any_out(e, pairs, _width(e, pairs)) for pairs in self._known])
-        return e.w.let(f"icmp ne i{e.lanes} {word_of(e, self.all_inside)}, {word_of(e, e.mask)}")
+        return e.w.let(f"icmp ne i{e.lanes} {word_of(e, self.all_inside)}, {running}")
 
 
 def _width(e: RegionEmitter, pairs: Sequence[tuple[Value, str]]) -> int:

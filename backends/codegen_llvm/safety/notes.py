@@ -3,8 +3,8 @@
 A note is taken by stores alone: a call in the middle of a task would make all registers live across it be saved and
 loaded again, at each of many such places. It is about several accesses that were looked at together, and holds
 
-    a pointer to a table   numbers that say what this note is about, see `_Note`
-    a mask                 the lanes that ran
+    a pointer to a table   numbers that say what this note is about, see `Note`
+    a mask                 the lanes that ran, unless all did
     values                 each once, of one lane or of all: indices of the iteration, indices and extents of accesses
 
 Which access was the first outside is left to a function of the runtime, which compares indices with extents again.
@@ -16,15 +16,26 @@ from collections.abc import Sequence
 from typing import Final
 
 from adstack.backends.shared.sites import Site, local_site
-from adstack.ir.structure import Op, Place, Value
-from adstack.ir.types import DType, i64, u1
+from adstack.ir.structure import Op, Place, Region, Value
+from adstack.ir.types import DType, i64
 
 from ..function.region import RegionEmitter
 from ..function.target import HOST
-from .accesses import bounds_of, extents_of, indices_of, length_of
+from .accesses import FEW, bounds_of, extents_of, indices_of, is_guarded, length_of
 from .checks import numbered, record
 
-__all__ = ["ENTRY", "MASK_AT", "UNREAD", "note_first", "open_notes", "record_notes", "report", "word_of"]
+__all__ = [
+    "ENTRY",
+    "MASK_AT",
+    "UNREAD",
+    "Note",
+    "note_first",
+    "note_iteration",
+    "open_notes",
+    "record_notes",
+    "report",
+    "word_of",
+]
 
 MASK_AT: Final = 16
 """Where the mask of a note stands, in bytes."""
@@ -54,32 +65,47 @@ def word_of(e: RegionEmitter, mask: str) -> str:
     return e.w.let(f"bitcast {e.mask_type} {mask} to i{e.lanes}")
 
 
-def note_first(e: RegionEmitter, accesses: Sequence[Op]) -> None:
-    """Note accesses of an iteration, in program order, of which some was outside in a lane that runs."""
-    note = _Note(e, len(accesses))
-    for op in accesses:
-        note.access(op)
-    note.close()
+def note_first(e: RegionEmitter, accesses: Sequence[Op], note: Note | None = None) -> None:
+    """Note accesses of an iteration, in program order, of which some was outside in a lane that runs.
+
+    `note` is the one that their indices were written to as they were computed, if they were.
+    """
+    (note or Note(e)).close(accesses)
 
 
-class _Note:
+class Note:
     """Writes a note, and its table: numbers (i64).
 
-    The number of lanes, and that of accesses; for each access its site, how many values are told of it, and for each
-    value where it stands in the note, how far it is to that of the next lane (bytes), how many bits it has less than
-    64, whether it has a sign, by how much it grows from lane to lane if it stands there once, and what it should be
-    below: a number, or where in the note that stands; -1 if neither.
+    The number of lanes, and that of accesses; whether there is a mask, or all lanes ran; for each access its site, how
+    many values are told of it, and for each value where it stands in the note, how far it is to that of the next lane
+    (bytes), how many bits it has less than 64, whether it has a sign, by how much it grows from lane to lane if it
+    stands there once, and what it should be below: a number, or where in the note that stands; -1 if neither.
+
+    Values may be written before the note is closed, even if it never is: as long as no pointer to a table stands in it,
+    it tells nothing.
     """
 
-    def __init__(self, e: RegionEmitter, count: int) -> None:
+    def __init__(self, e: RegionEmitter) -> None:
         self.e = e
         self.base = e.w.let(f"load ptr, ptr {_NEXT}, align 8")
-        self._end = MASK_AT + _MASK_BYTES
-        self._table = [e.lanes, count]
-        self._places: dict[tuple[str, DType], list[int]] = {}
-        self._store(f"i{e.lanes}", word_of(e, e.mask or e.w.constant(True, u1, e.lanes)), MASK_AT)
+        self._places, self._end = dict(e.frame.noted), max(e.frame.noted_bytes, MASK_AT + _MASK_BYTES)
+        self._table: list[int] = []
 
-    def access(self, op: Op) -> None:
+    def iteration(self) -> None:
+        """Write the indices of the iteration ahead, for all notes that are taken in it."""
+        for v in self.e.frame.indices:
+            self._told(v)
+        frame = self.e.frame
+        frame.noted, frame.noted_bytes = self._places, self._end
+        frame.note_bytes = max(frame.note_bytes, self._end + _VALUE_BYTES)
+
+    def indices(self, op: Op) -> None:
+        """Write the indices of an access ahead."""
+        for v, extent in bounds_of(self.e, op):
+            if extent:
+                self._told(v)
+
+    def _access(self, op: Op) -> None:
         """Write what is told of an access."""
         e = self.e
         number, limits = _site(e, op)
@@ -121,11 +147,17 @@ class _Note:
         w = self.e.w
         w.do(f"store {ty} {name}, ptr {w.let(f'getelementptr i8, ptr {self.base}, i64 {offset}')}, align 8")
 
-    def close(self) -> None:
-        """Write the rest; the next note is one that nobody reads."""
-        e, count = self.e, len(self._table)
+    def close(self, accesses: Sequence[Op]) -> None:
+        """Write what is to be told of accesses; the next note is one that nobody reads."""
+        e = self.e
+        self._table = [e.lanes, len(accesses), e.mask is not None]
+        if e.mask is not None:
+            self._store(f"i{e.lanes}", word_of(e, e.mask), MASK_AT)
+        for op in accesses:
+            self._access(op)
+        count = len(self._table)
         numbers = ", ".join(f"i64 {int(number)}" for number in self._table)
-        table = f"@outside.{self._table[2]}"
+        table = f"@outside.{self._table[3]}"
         e.module.constant(table, f"[{count} x i64] [{numbers}]")
         e.w.do(f"store ptr {table}, ptr {self.base}, align 8")
         e.w.do(f"store ptr {UNREAD}, ptr {_NEXT}, align 8")
@@ -140,6 +172,12 @@ def _site(e: RegionEmitter, op: Op) -> tuple[int, list[str]]:
         return numbered(e, local_site(op.operands[0], length_of(op), op.loc, types)), []
     limits = extents_of(e, op) if None in place.shape else []
     return numbered(e, Site("bounds", "", op.loc, (*types, *[i64] * len(limits)), place=place)), limits
+
+
+def note_iteration(e: RegionEmitter, body: Region) -> None:
+    """Write the indices of an iteration, where it begins, if there are many accesses that would tell them."""
+    if e.target is HOST and sum(is_guarded(e, op) for op in body.walk()) > FEW:
+        Note(e).iteration()
 
 
 def open_notes(e: RegionEmitter) -> list[str]:

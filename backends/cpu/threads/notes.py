@@ -63,8 +63,12 @@ entry:
   %accesses.at = getelementptr i64, ptr %table, i64 1
   %accesses = load i64, ptr %accesses.at, align 8
   %running.at = getelementptr i8, ptr %note, i64 {MASK_AT}
-  %running = load i128, ptr %running.at, align 8
-  %first = getelementptr i64, ptr %table, i64 2
+  %some.run = load i128, ptr %running.at, align 8
+  %masked.at = getelementptr i64, ptr %table, i64 2
+  %masked = load i64, ptr %masked.at, align 8
+  %all.run = icmp eq i64 %masked, 0
+  %running = select i1 %all.run, i128 -1, i128 %some.run
+  %first = getelementptr i64, ptr %table, i64 3
   br label %access
 access:
   %number = phi i64 [ 0, %entry ], [ %number.next, %fine ]

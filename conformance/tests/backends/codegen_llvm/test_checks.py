@@ -264,7 +264,7 @@ def test_what_a_note_says_of_a_value_is_read_by_shifts_that_llvm_defines(lanes):
         list(map(int, re.findall(r"i64 (-?\d+)", row))) for row in re.findall(r"constant \[\d+ x i64\] (.*)", text)
     ]
     unused = []
-    for _, count, *rest in tables:
+    for _, count, _, *rest in tables:
         for _ in range(count):
             _, values, *rest = rest
             unused += rest[2 : 7 * values : 7]
@@ -316,25 +316,27 @@ def test_beside_an_access_outside_lanes_that_do_not_run_touch_nothing(access, la
 
 
 SEVERAL = """place @x : i32[?] ndarray
-place @y : i32[14, 40] field
+place @y : i32[14, {}] field
 place @z : i32[?] ndarray"""
 LOOKUPS = 12
+MASKED, WHOLE = 40, 192
+"""Iterations of which some lanes, or all, run in the last vector."""
 
 
-def several() -> Program:
+def several(count: int = MASKED) -> Program:
     """Twelve loads that memory leads to, one of them of the first one's element; two of them in a branch, one before a
     loop, then two stores.
     """
     load = "%j{0} = load @y[%c{0}, %i] : i32\n%v{0} = load @x[%j{1}] : i32\n%s{2} = add %s{0}, %v{0}"
     lines = [*(f"%c{k} = const {k} : i32" for k in range(LOOKUPS + 2)), "%s0 = const 0 : i32"]
     lines += [load.format(k, k if k != 3 else 0, k + 1) for k in range(5)]
-    lines += ["%two = raw_mod %i, %c2", "%b = lt %two, %c1 : u1", "%s7 = if %b -> (i32) {"]
-    lines += [load.format(k, k, k + 1 if k < 6 else "x") for k in (5, 6)]
+    lines += ["%j5 = load @y[%c5, %i] : i32", "%two = raw_mod %i, %c2", "%b = lt %two, %c1 : u1", "%s7 = if %b -> (i32) {"]
+    lines += ["%v5 = load @x[%j5] : i32\n%s6 = add %s5, %v5", load.format(6, 6, "x")]
     lines += ["yield %sx", "} else {", "yield %s5", "}"]
     lines += [load.format(7, 7, 8), "%s9 = for %k = %c0 to %c3 carry (%a = %s8) {", "%d = add %a, %c1", "yield %d", "}"]
     lines += [load.format(k, k, k + 1) for k in range(9, LOOKUPS)]
     lines += [f"%j{k} = load @y[%c{k}, %i] : i32\nstore @z[%j{k}], %s12" for k in (LOOKUPS, LOOKUPS + 1)]
-    program = tasks_of(parallel("\n".join(lines), 40, SEVERAL))
+    program = tasks_of(parallel("\n".join(lines), count, SEVERAL.format(count)))
     for task in program.tasks:
         guard(task.body)
     return program
@@ -342,34 +344,41 @@ def several() -> Program:
 
 def first_outside(y: np.ndarray, lanes: int) -> tuple[int, int] | None:
     """The first index outside and its iteration, in the order of chunks of iterations, accesses, iterations."""
-    whole = 40 - 40 % lanes
-    for chunk in [*(range(i, i + lanes) for i in range(0, whole, lanes)), *(range(i, i + 1) for i in range(whole, 40))]:
+    count = y.shape[1]
+    whole = count - count % lanes
+    rest = [range(i, i + 1) for i in range(whole, count)]
+    for chunk in [*(range(i, i + lanes) for i in range(0, whole, lanes)), *rest]:
         for k in (0, 1, 2, *range(4, 8), *range(9, LOOKUPS + 2)):
             for i in chunk:
-                if not 0 <= y[k, i] < (10 if k < LOOKUPS else 40) and (k not in (5, 6) or i % 2 == 0):
+                if not 0 <= y[k, i] < (10 if k < LOOKUPS else count) and (k not in (5, 6) or i % 2 == 0):
                     return int(y[k, i]), i
     return None
 
 
 @pytest.mark.parametrize("lanes", [1, 8, 16])
+@pytest.mark.parametrize("count", [MASKED, WHOLE])
 @pytest.mark.parametrize("seed", range(12))
-def test_of_several_accesses_that_are_looked_at_together_the_first_outside_is_told(lanes, seed):
+def test_of_several_accesses_that_are_looked_at_together_the_first_outside_is_told(lanes, count, seed):
     draw = np.random.default_rng(seed)
-    y = draw.integers(0, 10, (LOOKUPS + 2, 40)).astype(np.int32)
+    y = draw.integers(0, 10, (LOOKUPS + 2, count)).astype(np.int32)
     for _ in range(draw.integers(0, 6)):
-        y[draw.integers(LOOKUPS + 2), draw.integers(40)] = draw.choice([-1, 10, 40, 2**31 - 1])
+        y[draw.integers(LOOKUPS + 2), draw.integers(count)] = draw.choice([-1, 10, count, 2**31 - 1])
+    if seed == 10:  # every lane, of all accesses
+        y[:] = count + np.arange(LOOKUPS + 2)[:, None]
+    if seed == 11:  # in the branch, lanes before the first one that runs
+        y[5, [1, 3, 4]] = 77, 78, 79
     x = np.arange(1, 11, dtype=np.int32)
-    memory = {"x": x, "y": y, "z": np.zeros(40, np.int32)}
-    used = np.where(np.arange(40) % 2, [[k not in (5, 6)] for k in range(LOOKUPS)], True)
+    memory = {"x": x, "y": y, "z": np.zeros(count, np.int32)}
+    used = np.where(np.arange(count) % 2, [[k not in (5, 6)] for k in range(LOOKUPS)], True)
     used[8] = False
     where = np.where(np.arange(LOOKUPS)[:, None] == 3, y[0], y[:LOOKUPS])
     loaded = np.where((where >= 0) & (where < 10) & used, x[where.clip(0, 9)], 0)
-    wanted = np.zeros(40, np.int32)
-    for i in range(40):
+    wanted = np.zeros(count, np.int32)
+    for i in range(count):
         for j in (y[LOOKUPS, i], y[LOOKUPS + 1, i]):
-            if 0 <= j < 40:
+            if 0 <= j < count:
                 wanted[j] = -1
-    launch, bad = compiled(several(), lanes, threads=1), first_outside(y, lanes)
+    launch, bad = compiled(several(count), lanes, threads=1), first_outside(y, lanes)
     if bad is None:
         launch(memory)
     else:
@@ -403,3 +412,22 @@ def test_what_is_outside_is_told_when_the_task_ends_and_calls_nothing_before(lan
     loop, _, end = text[text.index("define void") :].partition("\nfinish:")
     assert "call void" not in loop.replace("call void @llvm.", "")
     assert len(re.findall(r"call void %\w+\(ptr %errors, ptr nocapture %outside.first\)", end)) == 1
+
+
+def blocks_of(text: str, label: str) -> list[str]:
+    """The lines of the blocks whose label begins so, each without its label."""
+    return [block.partition(":\n")[2] for block in re.findall(rf"^{label}\d*:\n(?:  .*\n)*", text, re.MULTILINE)]
+
+
+def test_what_many_accesses_would_tell_is_written_as_it_comes():
+    """Of those in a branch of `several`, which are few, and of few in a kernel, it is in registers until then."""
+    noting = blocks_of(emit_program(several(), [16]).text, "outside")
+    assert [block.count("store <16 x i32>") for block in noting[:4]] == [0, 2, 0, 0]
+    few = emit_program(guarded_tasks(), [16]).text
+    assert any("store <16 x i32>" in block for block in blocks_of(few, "outside"))
+
+
+def test_an_iteration_is_written_once_for_all_that_is_told_in_it():
+    """Where an access of the rest is outside, which runs one by one, nothing but its index is left to be written."""
+    noting = blocks_of(emit_program(several(), [16]).text, "outside")
+    assert [block.count("store i32") for block in noting[4:]] == [1] * (LOOKUPS + 1)
