@@ -17,6 +17,7 @@ from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
 from ..emission.type_promotion import alone
+from ..syntax.walking import nodes_of
 
 __all__ = [
     "check_compared",
@@ -134,14 +135,15 @@ def check_values(context: Context, node: ast.For, iterable: KernelObject) -> Non
     if array is None or not array.dtype.is_float or not isinstance(node.target, ast.Name):
         return
     name, inside = node.target.id, (ast.Subscript, ast.Call, ast.Compare)
-    apart = {id(one) for part in _within(node.body) if isinstance(part, inside) for one in ast.walk(part)}
-    uses = [part for part in _within(node.body) if isinstance(part, ast.Name) and part.id == name]
-    if uses and not any(id(use) in apart for use in uses):
+    is_used = False
+    for statement in node.body:
+        nodes = nodes_of(statement)
+        uses = [part for part in nodes if isinstance(part, ast.Name) and part.id == name]
+        apart = {id(one) for part in nodes if isinstance(part, inside) for one in nodes_of(part)} if uses else set()
+        if any(id(use) in apart for use in uses):
+            return
+        is_used |= bool(uses)
+    if is_used:
         what = getattr(array, "label", "") or "the array"
         do = f"write {ast.unparse(node.iter)}[{name}] for the element"
         warn(context, node.target, f"'{name}' runs over the indices of {what}, not over its elements", do)
-
-
-def _within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in body:
-        yield from ast.walk(statement)

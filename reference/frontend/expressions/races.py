@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Final, TypeAlias
 
 from ...values.elements import Elements
 from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..syntax.stores import ATOMIC
+from ..syntax.walking import nodes_of
 from .dicts import VariableDict
 from .lints import warn
 from .lists import VariableList
@@ -33,7 +35,7 @@ def check_races(context: Context, node: ast.For) -> None:
         message = f"iterations run in parallel, and all of them read and write the local '{local}'"
         do = f"{_atomics(statement, local)}begin with it inside of the loop, "
         warn(context, statement, message, f"{do}or write qd.loop_config(serialize=True) before the loop")
-    own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+    own = cache(lambda: _set_by(node))  # which most loops are not asked for
     for statement in _always(node.body):
         target = _target(statement)
         if _is_same_for_all(context, target, own) and _reads(statement, ast.unparse(target)):
@@ -68,7 +70,7 @@ def _shared_locals(context: Context, node: ast.For) -> Iterator[tuple[Statement,
     outside = context.scopes.locals()
     if not outside:
         return
-    names = [part for part in _within(node.body) if isinstance(part, ast.Name)]
+    names = [part for part in nodes_of(*node.body) if isinstance(part, ast.Name)]
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
     unnamed = set(outside)
     for statement in (*_always(node.body), *_compared(node.body)):
@@ -88,9 +90,9 @@ def _names(target: ast.expr) -> list[str]:
 
 def _compared(body: Sequence[ast.stmt]) -> Iterator[Statement]:
     """Assignments to names with which a branch around them compares something."""
-    for part in _within(body):
+    for part in nodes_of(*body):
         if isinstance(part, ast.If):
-            compared = {n.id for n in ast.walk(part.test) if isinstance(n, ast.Name)}
+            compared = {n.id for n in nodes_of(part.test) if isinstance(n, ast.Name)}
             for one in part.body:
                 if isinstance(one, ast.Assign) and not compared.isdisjoint(_names(one.targets[0])):
                     yield one
@@ -101,13 +103,13 @@ def _shared_vectors(context: Context, node: ast.For) -> Iterator[tuple[Statement
 
     Iterations have an element to themselves if its index is a variable of the loop, with a constant added at most.
     """
-    own = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+    own = {n.id for n in nodes_of(node.target) if isinstance(n, ast.Name)}
     for name in sorted(context.scopes.locals()):
         binding = context.scopes.find(name)
         if binding is None or not isinstance(binding.value, (Elements, Struct, VariableList, VariableDict)):
             continue
         stores = [s for s in _always(node.body) if _vector(_target(s)) == name]
-        reads = {ast.unparse(part) for part in _within(node.body) if _reads_vector(part, name)}
+        reads = {ast.unparse(part) for part in nodes_of(*node.body) if _reads_vector(part, name)}
         reads |= {ast.unparse(_target(s)) for s in stores if isinstance(s, ast.AugAssign) and not _is_atomic(s)}
         statement = next((s for s in stores if _meet(_target(s), reads, own)), None)
         if statement is not None:
@@ -138,17 +140,12 @@ def _reads_vector(part: ast.AST, name: str) -> bool:
 def _is_apart(target: ast.expr, own: set[str]) -> bool:
     """Whether an index is a loop's variable, with constants added to it or taken off."""
     index = target.slice if isinstance(target, ast.Subscript) else target
-    names = {n.id for n in ast.walk(index) if isinstance(n, ast.Name)}
+    names = {n.id for n in nodes_of(index) if isinstance(n, ast.Name)}
     plain = (ast.Name, ast.Constant, ast.Tuple, ast.BinOp, ast.Add, ast.Sub, ast.expr_context)
-    return own <= names and all(isinstance(n, plain) for n in ast.walk(index))
+    return own <= names and all(isinstance(n, plain) for n in nodes_of(index))
 
 
 # ---- memory
-
-
-def _within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in body:
-        yield from ast.walk(statement)
 
 
 def _runs_once(iterable: ast.expr) -> bool:
@@ -164,14 +161,19 @@ def _always(body: Sequence[ast.stmt]) -> Iterator[Statement]:
             yield from _always(statement.body)
 
 
-def _is_same_for_all(context: Context, target: ast.expr, own: set[str]) -> bool:
-    """Whether it is an element of memory that is chosen by numbers alone; `own` has the names that the loop sets."""
-    if not isinstance(target, ast.Subscript) or any(isinstance(n, ast.Name) for n in ast.walk(target.slice)):
+def _set_by(node: ast.For) -> set[str]:
+    """The names that a loop sets."""
+    return {name.id for name in nodes_of(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+
+
+def _is_same_for_all(context: Context, target: ast.expr, own: Callable[[], set[str]]) -> bool:
+    """Whether it is an element of memory that is chosen by numbers alone; `own` gives the names that the loop sets."""
+    if not isinstance(target, ast.Subscript) or any(isinstance(n, ast.Name) for n in nodes_of(target.slice)):
         return False
     root: ast.expr = target.value
     while isinstance(root, ast.Attribute):
         root = root.value
-    if not isinstance(root, ast.Name) or root.id in own:
+    if not isinstance(root, ast.Name) or root.id in own():
         return False
     binding = context.scopes.find(root.id)
     return binding is None or binding.kind == "argument"
@@ -181,4 +183,4 @@ def _reads(statement: Statement, place: str) -> bool:
     """Whether it reads the place that it writes, other than as an atomic does."""
     if isinstance(statement, ast.AugAssign):
         return not _is_atomic(statement)
-    return any(isinstance(n, ast.Subscript) and ast.unparse(n) == place for n in ast.walk(statement.value))
+    return any(isinstance(n, ast.Subscript) and ast.unparse(n) == place for n in nodes_of(statement.value))

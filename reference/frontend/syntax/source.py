@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -16,6 +16,7 @@ from ...values.kinds import KernelObject, PythonFunction
 from ...values.written import Written, written
 from .command_line import as_given
 from .stores import passed_in, stored_within
+from .walking import nodes_of
 
 __all__ = ["Source", "assigned_in", "source_of"]
 
@@ -43,21 +44,27 @@ class Source:
     indent: int
     lines: Sequence[str] = field(repr=False)
 
-    @cached_property
+    @property
     def returns_early(self) -> bool:
         """Whether a `return` stands inside of another statement."""
-        inner = (node for statement in self.node.body for node in ast.walk(statement) if node is not statement)
-        return any(isinstance(node, ast.Return) for node in inner)
+        return self._asked_always[0]
 
-    @cached_property
+    @property
     def assigned(self) -> frozenset[str]:
         """The names that its statements and `:=` assign to, other than as variables of loops."""
-        return assigned_in(self.node.body)
+        return self._asked_always[1]
+
+    @cached_property
+    def _asked_always(self) -> tuple[bool, frozenset[str]]:
+        """Both of these, which every compilation asks for."""
+        body = self.node.body
+        nodes = nodes_of(*body)
+        return any(isinstance(node, ast.Return) for node in nodes[len(body) :]), _assigned_by(nodes)
 
     @cached_property
     def read(self) -> frozenset[str]:
         """The names that its statements read, those of `+=` among them."""
-        nodes = [node for statement in self.node.body for node in ast.walk(statement)]
+        nodes = nodes_of(*self.node.body)
         updated = {name for node in nodes if isinstance(node, ast.AugAssign) for name in _names(node.target)}
         return frozenset(updated | {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)})
 
@@ -88,8 +95,12 @@ class Source:
 
 def assigned_in(body: Sequence[ast.stmt]) -> frozenset[str]:
     """The names that these statements assign to, whole or in part, other than as variables of loops."""
+    return _assigned_by(nodes_of(*body))
+
+
+def _assigned_by(nodes: Iterable[ast.AST]) -> frozenset[str]:
     names: set[str] = set()
-    for node in (inner for statement in body for inner in ast.walk(statement)):
+    for node in nodes:
         if isinstance(node, ast.Assign):
             names.update(_names(*node.targets))
         elif isinstance(node, (ast.AugAssign, ast.NamedExpr)):

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from .walking import nodes_of
+
 __all__ = ["ATOMIC", "passed_in", "stored_within"]
 
 ATOMIC: Final[dict[type[ast.operator], str]] = {
@@ -20,14 +22,14 @@ ATOMIC: Final[dict[type[ast.operator], str]] = {
 
 def stored_within(body: Sequence[ast.stmt]) -> frozenset[str]:
     """The names of which these statements store to a part: by an assignment, an atomic, or a loop over the parts."""
-    nodes = [node for statement in body for node in ast.walk(statement)]
+    nodes = nodes_of(*body)
     names = {name for node in nodes for target in _targets(node) for name in _roots(target)}
     loops = [node for node in nodes if isinstance(node, ast.For)]
     before = -1
     while len(names) > before:
         before = len(names)
         for loop in loops:
-            if any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(loop.target)):
+            if any(isinstance(n, ast.Name) and n.id in names for n in nodes_of(loop.target)):
                 names.update(_loaded(loop.iter))
     return frozenset(names)
 
@@ -76,7 +78,7 @@ def _loaded(iterable: ast.expr) -> Iterator[str]:
 def passed_in(body: Sequence[ast.stmt]) -> dict[str, list[tuple[ast.expr, int | str]]]:
     """The calls that have a name as an argument, by that name: the function, and which of the arguments it is."""
     calls: dict[str, list[tuple[ast.expr, int | str]]] = {}
-    for node in (inner for statement in body for inner in ast.walk(statement)):
+    for node in nodes_of(*body):
         if isinstance(node, ast.Call):
             given: list[tuple[int | str, ast.expr]] = [*enumerate(node.args)]
             given += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg]

@@ -17,6 +17,7 @@ from ..expressions.dispatch import evaluate, execute, statement
 from ..expressions.lints import check_unused
 from ..expressions.operators import cheap, condition
 from ..expressions.printing import message_of
+from ..syntax.walking import nodes_of
 from ..variables import cells
 from .stopping import detach
 
@@ -138,7 +139,7 @@ def has_jump(context: Context, body: Sequence[ast.stmt], *kinds: type[ast.stmt])
     if has_break(body, *kinds):
         return True
     early = context.frame.source.returns_early
-    return early and any(isinstance(node, ast.Return) for statement in body for node in ast.walk(statement))
+    return early and any(isinstance(node, ast.Return) for node in nodes_of(*body))
 
 
 def has_break(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:

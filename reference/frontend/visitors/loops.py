@@ -22,6 +22,7 @@ from ..expressions.lists import VariableList, references_in
 from ..expressions.operators import condition
 from ..expressions.races import check_races
 from ..syntax.source import assigned_in
+from ..syntax.walking import nodes_of
 from ..variables import cells
 from .assignment import declare, is_reference
 from .blocks import block_of, parallel_loop
@@ -77,10 +78,10 @@ def _changed(context: Context, node: ast.For) -> Mapping[str, bool]:
     It tells whether they are assigned to as a whole: of others a part is, and what is changed may be a list's element.
     """
     assigned = context.frame.source.assigned
-    names = frozenset(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name) and n.id in assigned)
+    names = frozenset(n.id for n in nodes_of(node.target) if isinstance(n, ast.Name) and n.id in assigned)
     if not names:
         return {}
-    inside = [n for statement in node.body for n in ast.walk(statement) if isinstance(n, ast.Name)]
+    inside = [n for n in nodes_of(*node.body) if isinstance(n, ast.Name)]
     whole = {n.id for n in inside if isinstance(n.ctx, ast.Store)}
     return {name: name in whole for name in names & assigned_in(node.body)}
 
