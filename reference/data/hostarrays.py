@@ -96,8 +96,10 @@ class HostArray(Refusals, ABC):
 
     def __getitem__(self, key: object) -> Any:
         extent, item, shape = self._read
+        if key.__class__ is int and 0 <= key < extent and not RECORDERS:
+            return item(key)
         if shape is not None and not RECORDERS:
-            at = key if key.__class__ is int and 0 <= key < extent else hostvalues.inside(key, shape)
+            at = hostvalues.inside(key, shape)
             if at is not None:
                 return item(at)
         if self._array is None:
