@@ -343,6 +343,8 @@ class _TaskEmitter:
         e.task.outside = context.own["outside"]
         if self.target.invariant_loads and parallel:
             e.task.read_only = frozenset(self.analyses.get(read_only_places, self.task.body))
+        if self.target.together and parallel and not self.debug:
+            e.task.combines = any(op.attrs.get("sums") == "subgroup" for op in self.task.body.walk())
         if self.target.loop_versions and parallel and not self.debug:
             e.sunk = self.analyses.get(sinkable_stores, self.task.body.ops[-2].regions[0])
         for name, slot in context.own.items():

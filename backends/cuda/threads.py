@@ -7,7 +7,7 @@ iterations are blocks of threads that run side by side, both run all threads of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from adstack.analysis.teams import Team
@@ -163,6 +163,13 @@ class Threads(Device):
     def peers(self, e: FunctionWriter, kind: str, dtype: DType, pointer: str, value: str) -> tuple[str, str]:
         """By matching pointers, and shuffles."""
         return (value, "true") if self.host else waves.peers(_WARP, e.w, kind, dtype, pointer, value)
+
+    def parting(self, e: FunctionWriter) -> Callable[[], None]:
+        """By a barrier: where one thread takes a loop of compare-and-swap, NVIDIA's assembler lets the others go on."""
+        if self.host:
+            return super().parting(e)
+        mask = _WARP.active(e.w)
+        return lambda: e.w.effect("llvm.nvvm.bar.warp.sync", [("i32", mask)])
 
     def lane(self, e: FunctionWriter) -> str:
         """Counted from 0."""

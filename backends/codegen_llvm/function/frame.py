@@ -39,6 +39,7 @@ class TaskFrame(Frame[str, str]):
         note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
         noted, noted_bytes: what of an iteration stands in the next note from the start: (name, type) -> what a table says
             of it, and where it ends; see `safety.notes`.
+        combines: whether threads that run side by side combine what they add, if they are all there.
         shared_slots: per type and name, memory that several ops use, one after the other.
         starts: values that count up by one from lane to lane -> that of the first lane, as i64.
     """
@@ -60,6 +61,7 @@ class TaskFrame(Frame[str, str]):
     note_bytes: int = 0
     noted: dict[tuple[str, DType], list[int]] = field(default_factory=dict)
     noted_bytes: int = 0
+    combines: bool = False
     starts: dict[Value, str] = field(default_factory=dict)
     space: int = 0
     shared_slots: dict[tuple[str, str], str] = field(default_factory=dict)

@@ -141,6 +141,13 @@ class Target:
         """The values of those threads that are here with the same pointer, combined; whether this one has them (i1)."""
         raise NotImplementedError
 
+    def parting(self, e: FunctionWriter) -> Callable[[], None]:
+        """Threads that run side by side may part from here on; gives what emits that those who are here meet again.
+
+        What they compute does not depend on it, but those that have not met combine nothing.
+        """
+        return lambda: None
+
     def lane(self, e: FunctionWriter) -> str:
         """The number of this thread among those that run side by side (i32)."""
         raise NotImplementedError

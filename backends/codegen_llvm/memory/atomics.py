@@ -31,6 +31,15 @@ __all__ = ["reduced"]
 
 @handles(ATOMIC)
 def _atomic(e: RegionEmitter, op: Op) -> None:
+    if e.frame.combines and op.attrs["sums"] == "atomic":
+        meet = e.target.parting(e)
+        _updating(e, op)
+        meet()
+    else:
+        _updating(e, op)
+
+
+def _updating(e: RegionEmitter, op: Op) -> None:
     gathered = e.reductions.get(op)
     if gathered is not None:
         gathered.add(e, op.operands[-1])

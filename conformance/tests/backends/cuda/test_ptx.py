@@ -24,6 +24,7 @@ from adstack.backends.cuda.toolchain import ptx
 from adstack.conformance.harness import execute
 from adstack.conformance.harness.loading import CASES
 from adstack.errors import AdstackError
+from adstack.ir.ops import ATOMIC
 
 BATCHES = 16
 BATCH = 64
@@ -208,6 +209,37 @@ def test_what_a_warp_adds_to_one_element_is_combined_first(kind, dtype, tmp_path
     assert code.count("vote.sync.all") == code.count("match.any.sync.b64") == 1
     assert code.count(f"call.uni {kind}_$_{dtype}_$_peers") == 2
     assemble(code, tmp_path)
+
+
+BESIDE = parallel(
+    """%two = const 2 : i32
+for %k = %zero to %two {
+  %v = load @x[%i] : f32
+  %old = atomic add @z[%k, %i], %v : f32
+  %sum = atomic add @y[%k], %v : f32
+  yield
+}""",
+    100,
+    "place @x : f32[?] field\nplace @y : f32[2] field\nplace @z : f32[2, ?] field",
+)
+
+
+def test_threads_that_one_may_have_left_meet_before_they_combine(tmp_path):
+    """What is too small for memory to add takes a loop, from which threads would not come back to the others."""
+    program = tasks_of(BESIDE)
+    for task in program.tasks:
+        for op in task.body.walk():
+            if op.opdef is ATOMIC:
+                op.attrs["sums"] = "subgroup" if op.attrs["place"].name == "y" else "atomic"
+    code = ptx(emit_module(program, debug=False, adds={**ALWAYS, "f32": LEAST}, host=False).text)
+    assert code.count("bar.warp.sync") == 1
+    assert code.index("red.relaxed.gpu.global.add.f32", code.index(".entry")) < code.index("bar.warp.sync")
+    assert code.index("bar.warp.sync") < code.index("vote.sync.all")
+    assemble(code, tmp_path)
+
+
+def test_threads_that_combine_nothing_need_not_meet():
+    assert "bar.warp.sync" not in device_code(ADD.replace("{t}", "f32"), adds={**ALWAYS, "f32": LEAST})
 
 
 def test_where_checks_say_which_iteration_was_wrong_nothing_is_combined():
