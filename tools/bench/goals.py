@@ -129,6 +129,11 @@ _OTHER_WORK: Final = (
     "The gradient is of 64 sines, one after the other, which take the device 10 us; the call stores one number, in 0.5 "
     "us, and is left to a later submission. One Python function runs for either."
 )
+_PROGRAM_GAPS: Final = {
+    ("cuda", "mpm-checkpointed"): "1,262 launches outside of tapes, 0.07 ms each, of which Python takes 0.05: it keeps "
+    "what they overwrite, for gradients that this program does not ask for.",
+}
+"""(arch, program) -> why its goal is missed."""
 _GRADIENT_OF_CUDA: Final = "By little, and not in each run: 1.38 on another host with the same device."
 _NO_PEER: Final = "The run that asked a peer for rows of this kind was ended when a worker had taken five minutes."
 
@@ -151,10 +156,10 @@ def _launches() -> Iterator[Goal]:
 
 
 def _programs() -> Iterator[Goal]:
-    for name in _PROGRAMS:
-        ratio = (_ratio("cpu", "quadrants", f"program-{name}"),)
-        yield Goal("launches", f"{name}, later iterations, cpu, over quadrants", 1.0, ratio)
     for arch in ("cpu", "cuda"):
+        for name in _PROGRAMS:
+            ratio, gap = (_ratio(arch, "quadrants", f"program-{name}"),), _PROGRAM_GAPS.get((arch, name), "")
+            yield Goal("launches", f"{name}, later iterations, {arch}, over quadrants", 1.0, ratio, gap=gap)
         every = tuple(_ratio(arch, "quadrants", f"program-{name}") for name in _PROGRAMS)
         yield Goal("launches", f"programs, geometric mean, {arch}", 0.3, every, statistics.geometric_mean)
 
@@ -214,6 +219,7 @@ _ON_CUDA: Final = {
 }
 """Work -> its goal of reverse over forward on cuda, and why it is missed."""
 _OF_DRIVERS: Final = {
+    "stencil": "In reverse, by little, and not in each run: 1.46 in the one before.",
     "bodies": (
         "In reverse: a scheduler has one subgroup, which waits for each result of its own: seven quotients, each with "
         "a branch for rare operands, and sums that a subgroup has to agree on first."
