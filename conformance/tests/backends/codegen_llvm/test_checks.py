@@ -330,7 +330,12 @@ def several(count: int = MASKED) -> Program:
     load = "%j{0} = load @y[%c{0}, %i] : i32\n%v{0} = load @x[%j{1}] : i32\n%s{2} = add %s{0}, %v{0}"
     lines = [*(f"%c{k} = const {k} : i32" for k in range(LOOKUPS + 2)), "%s0 = const 0 : i32"]
     lines += [load.format(k, k if k != 3 else 0, k + 1) for k in range(5)]
-    lines += ["%j5 = load @y[%c5, %i] : i32", "%two = raw_mod %i, %c2", "%b = lt %two, %c1 : u1", "%s7 = if %b -> (i32) {"]
+    lines += [
+        "%j5 = load @y[%c5, %i] : i32",
+        "%two = raw_mod %i, %c2",
+        "%b = lt %two, %c1 : u1",
+        "%s7 = if %b -> (i32) {",
+    ]
     lines += ["%v5 = load @x[%j5] : i32\n%s6 = add %s5, %v5", load.format(6, 6, "x")]
     lines += ["yield %sx", "} else {", "yield %s5", "}"]
     lines += [load.format(7, 7, 8), "%s9 = for %k = %c0 to %c3 carry (%a = %s8) {", "%d = add %a, %c1", "yield %d", "}"]
