@@ -130,8 +130,8 @@ _OTHER_WORK: Final = (
     "us, and is left to a later submission. One Python function runs for either."
 )
 _PROGRAM_GAPS: Final = {
-    ("cuda", "mpm-checkpointed"): "1,262 launches outside of tapes, 0.07 ms each, of which Python takes 0.05: it keeps "
-    "what they overwrite, for gradients that this program does not ask for.",
+    ("cuda", "mpm-checkpointed"): "1,262 launches outside of tapes, 0.07 ms each, most of it Python's: it keeps what "
+    "they overwrite, for gradients that this program does not ask for.",
 }
 """(arch, program) -> why its goal is missed."""
 _GRADIENT_OF_CUDA: Final = "By little, and not in each run: 1.38 on another host with the same device."

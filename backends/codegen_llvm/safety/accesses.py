@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 FEW: Final = 4
-"""Guarded accesses each of which may take code of its own."""
+"""Guarded accesses that are looked at together: what so many have to tell is in registers until then."""
 _BITS_AT_ONCE: Final = 512
 """Of indices whose greatest is compared: the widest register."""
 

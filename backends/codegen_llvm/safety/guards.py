@@ -19,7 +19,7 @@ from adstack.ir.types import i64, u1
 from ..function.region import RegionEmitter
 from ..function.target import HOST
 from ..text.writer import any_of, type_text
-from .accesses import compared, indices_of, is_any_out, is_crowded, is_guarded, is_out, run_of
+from .accesses import FEW, compared, indices_of, is_any_out, is_crowded, is_guarded, is_out, run_of
 from .notes import UNREAD, Note, note_first, report, word_of
 
 __all__ = ["guarded", "is_inside", "when_inside"]
@@ -27,13 +27,11 @@ __all__ = ["guarded", "is_inside", "when_inside"]
 Access = Callable[[], str | None]
 """Emits an access; gives the name of what it read, in the form that the op's result has, if anybody wants it."""
 
-_MOST: Final = 4
-"""Accesses that are looked at together: what is to be told of them is in registers until then."""
 _PATIENCE: Final = 8
-"""Other ops that may come between, for the same reason."""
+"""Other ops that may come between accesses that are looked at together, whose indices are in registers until then."""
 _MOST_NOTED: Final = 64
 _PATIENCE_NOTED: Final = 256
-"""The same where what is to be told is written down at once, as there is more of it than registers hold."""
+"""Accesses, and other ops, where what is to be told is written down at once, as there is more of it than registers hold."""
 
 
 def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = None) -> str | None:
@@ -128,7 +126,7 @@ class _Pending:
     """
 
     def __init__(self, note: Note | None) -> None:
-        self.most, self._patience = (_MOST, _PATIENCE) if note is None else (_MOST_NOTED, _PATIENCE_NOTED)
+        self.most, self._patience = (FEW, _PATIENCE) if note is None else (_MOST_NOTED, _PATIENCE_NOTED)
         self._note = note
         self.accesses: list[Op] = []
         self.all_inside = ""

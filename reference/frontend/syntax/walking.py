@@ -10,11 +10,13 @@ __all__ = ["nodes_of"]
 def nodes_of(*roots: ast.AST) -> list[ast.AST]:
     """The nodes of some trees, each before those that stand in it, the trees side by side.
 
-    It takes a fifth of the time of `ast.walk`, which asks each node for its fields by their names.
+    It takes about half the time of `ast.walk`, which runs generators over the fields of each node.
     """
     nodes = [*roots]
     for node in nodes:  # which grows meanwhile
-        for value in node.__dict__.values():
+        values = node.__dict__
+        for name in node._fields:
+            value = values.get(name)
             if value.__class__ is list:
                 nodes += [item for item in value if isinstance(item, ast.AST)]
             elif isinstance(value, ast.AST):
