@@ -73,7 +73,10 @@ def main(names: list[str]) -> int:
         sys.exit(f"unknown check {unknown[0]!r}; there are {', '.join(CHECKS)}")
     if not (ROOT / "pyproject.toml").is_file():
         sys.exit(f"{ROOT} is no clone of adstack: run this in one, installed with pip install -e '.[dev]'")
-    return sum(CHECKS[name]() != 0 for name in names or CHECKS)
+    failed = [name for name in names or CHECKS if CHECKS[name]() != 0]
+    if failed:  # last, as what the others print hides it
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return len(failed)
 
 
 if __name__ == "__main__":

@@ -37,8 +37,8 @@ class TaskFrame(Frame[str, str]):
         read_only: names of the places that no iteration writes to, where the target gains from knowing them.
         in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
         note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
-        noted, noted_bytes: what of an iteration stands in the next note from the start: (name, type) -> what a table says
-            of it, and where it ends; see `safety.notes`.
+        noted, noted_bytes: what of an iteration stands in the next note from the start: (name, type) -> what a table
+            says of it, and where it ends; see `safety.notes`.
         combines: whether threads that run side by side combine what they add, if they are all there.
         shared_slots: per type and name, memory that several ops use, one after the other.
         starts: values that count up by one from lane to lane -> that of the first lane, as i64.

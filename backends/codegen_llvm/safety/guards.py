@@ -31,7 +31,7 @@ _PATIENCE: Final = 8
 """Other ops that may come between accesses that are looked at together, whose indices are in registers until then."""
 _MOST_NOTED: Final = 64
 _PATIENCE_NOTED: Final = 256
-"""Accesses, and other ops, where what is to be told is written down at once, as there is more of it than registers hold."""
+"""Accesses, and other ops, where what is to be told is written down at once: registers could not hold it."""
 
 
 def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = None) -> str | None:

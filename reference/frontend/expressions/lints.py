@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import linecache
 import warnings
-from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...ir.location import Loc
