@@ -75,6 +75,7 @@ class Plan:
         for buffer in self._fixed:
             if buffer.storage is None:
                 raise AdstackRuntimeError("a field that the kernel uses was destroyed", do="make the field again")
+        launches = self.backend.launches
         try:
             self._announce(self.writes(scalars, arrays))
             bindings = self.bind(arrays)
@@ -85,7 +86,7 @@ class Plan:
             else:
                 returned = self.compiled.launch(self.backend, scalars, bindings)
         except BaseException:
-            self._forget(arrays)
+            self._fail(arrays, launches)
             raise
         else:
             return returned
@@ -105,18 +106,19 @@ class Plan:
             args: what it is called with.
             writes: what the launch writes.
         """
+        launches = self.backend.launches
         try:
             self._announce(writes)
             result = launched(machine_code, args)
-            if result is REFUSED:
-                self._forget(writes.arrays)  # which has not been written, though it was announced
         except BaseException:
-            self._forget(writes.arrays)
+            self._fail(writes.arrays, launches)
             raise
-        if result is not REFUSED:
-            for _, buffer in writes.memory:
-                if buffer.watch is not None:
-                    buffer.watch.history.unseen += 1  # this write of machine code was announced
+        if result is REFUSED:
+            self._forget(writes.arrays)  # which has not been written, though it was announced
+            return result
+        for _, buffer in writes.memory:
+            if buffer.watch is not None:
+                buffer.watch.history.unseen += 1  # this write of machine code was announced
         return result
 
     def _in_order(self, scalars: Scalars, arrays: Mapping[str, Buffer], bindings: Bindings) -> Scalars:
@@ -129,12 +131,22 @@ class Plan:
         self._number[0], self._scalars = number, scalars
 
     def _forget(self, arrays: Mapping[str, Buffer]) -> None:
-        """A launch with these array arguments has failed: what it did is not known."""
+        """A launch with these array arguments was announced, and has not been: where what it writes comes from is not
+        known.
+        """
         if self.sizing is not None:
             self.sizing.forget()
         for _, buffer in self._written_memory(arrays):
             if buffer.watch is not None:
                 buffer.watch.history.forget()
+
+    def _fail(self, arrays: Mapping[str, Buffer], launches: int) -> None:
+        """A launch with these array arguments has failed, after so many launches: what it did is not known."""
+        if self.sizing is not None:
+            self.sizing.forget()
+        for _, buffer in self._written_memory(arrays):
+            if buffer.watch is not None:
+                buffer.watch.failed(buffer, launches)
 
     def writes(self, scalars: Scalars, arrays: Mapping[str, Buffer]) -> Writes:
         """What launches with these arguments write."""

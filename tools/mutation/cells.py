@@ -25,6 +25,7 @@ __all__ = ["cell_test", "one_per_case"]
 def cell_test(backend: str, cells: Sequence[Cell]) -> Callable[[Cell, Path], None]:
     """A test over cells: each passes."""
 
+    @pytest.mark.filterwarnings("default")  # as in the matrix: what a case expects, it says
     @pytest.mark.parametrize("cell", cells, ids=lambda cell: f"{cell.entry.id}-{cell.mode}")
     def test(cell: Cell, tmp_path: Path) -> None:
         """A cell of the matrix passes."""

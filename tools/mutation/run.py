@@ -104,7 +104,7 @@ def file_of(item: pytest.Item) -> str:
 
 def speaks_of(item: pytest.Item, mutant: Wrong) -> int:
     """0 for a likely killer: it looks at the whole table, or has the row among its parameters; 1 for another."""
-    parameters = re.split(r"[\[\]-]", item.name)[1:]
+    parameters = re.split(r"[\[\] -]", item.name)[1:]
     return int(mutant.row.split()[-1] not in parameters and (bool(parameters) or file_of(item) not in TESTS[:3]))
 
 
@@ -231,7 +231,7 @@ def _tested(mutant: Mutant, items: list[pytest.Item], sender: Connection) -> Non
 def _there(items: list[pytest.Item]) -> list[pytest.Item]:
     """The tests whose parameters name no backend that is missing in this fork: a device may be its parent's alone."""
     missing = {arch for arch in inspection.ARCHES if isinstance(inspection.probe(arch), inspection.Unavailable)}
-    return [item for item in items if missing.isdisjoint(re.split(r"[\[\]-]", item.name)[1:])]
+    return [item for item in items if missing.isdisjoint(re.split(r"[\[\] -]", item.name)[1:])]
 
 
 def _run(items: list[pytest.Item], witness: _Witness) -> None:

@@ -126,13 +126,15 @@ def test_what_is_kept_of_overwritten_memory_is_kept_where_earlier_states_were(mo
     """Devices finish all work before they give or take memory, so that nothing is allocated time and again."""
     monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
     particles = Particles("cuda")
-    for _ in range(3):
+    for k in range(3):
+        particles.start.fill(-k)  # what is computed again is not kept
         particles.differentiate()
     counts = Counter[str]()
     device = type(particles.grid.buffer.backend)
     for name in ("allocate", "copy_parts", "download", "download_at", "upload", "upload_at"):
         monkeypatch.setattr(device, name, counting(counts, name, getattr(device, name)))
-    for _ in range(10):
+    for k in range(10):
+        particles.start.fill(k)
         particles.differentiate()
     assert counts["copy_parts"] >= 10 * 2 * STEPS
     assert counts["allocate"] < 10
@@ -147,6 +149,66 @@ def counting(counts: Counter[str], name: str, method: Callable[..., Any]) -> Cal
         return method(*args)
 
     return counted
+
+
+def kept_by(particles: Particles) -> Counter[int]:
+    """How many pieces of memory are kept of what was overwritten: of `x`, and of the grid."""
+    watches = particles.x.buffer.watch, particles.grid.buffer.watch
+    return Counter({k: sum(len(one.patches) for one in watch.saved) for k, watch in enumerate(watches)})
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu", "cuda"])
+def test_nothing_is_kept_of_what_launches_compute_again(monkeypatch: pytest.MonkeyPatch, arch: str) -> None:
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    particles = Particles(arch)
+    particles.differentiate()
+    particles.forward()
+    before = kept_by(particles)
+    for _ in range(3):
+        particles.begin()  # row 0 is what it was
+        particles.move(STEPS - 1)  # the last row, of the row before and the grid
+    assert kept_by(particles) == before
+    particles.start[1] = 0.7
+    particles.begin()
+    assert kept_by(particles)[0] == before[0] + 1  # scatter(0) has found another row
+    with pytest.raises(qd.AdstackDataAccessError, match=r"x.* since by"):
+        particles.scatter.grad(0, 1.0)
+
+
+@pytest.mark.parametrize("arch", ["reference", "cpu", "cuda"])
+@pytest.mark.parametrize("launched", [False, True])
+def test_what_a_launch_that_failed_was_to_compute_again_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, arch: str, launched: bool
+) -> None:
+    monkeypatch.setenv("ADSTACK_CUDA_DEVICE", "host")
+    particles = Particles(arch)
+    particles.forward()
+    if launched:
+        particles.begin()
+        particles.scatter(0, 1.0)  # there was a launch since the last write of its row
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(particles.x.buffer.backend), "launch", interrupted)
+        patched.setattr(plans, "launched", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            particles.begin()
+    with pytest.raises(qd.AdstackDataAccessError, match=r"a launch of begin .*has failed"):
+        particles.scatter.grad(0, 1.0)
+    particles.begin()
+    particles.scatter(0, 1.0)
+    particles.scatter.grad(0, 1.0)
+
+
+def test_a_launch_that_fails_takes_nothing_from_those_before_it() -> None:
+    particles = Particles()
+    particles.forward()
+    particles.begin()  # row 0 again
+    particles.clear()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(plans, "launched", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            particles.move(0)  # another row 1
+    particles.scatter.grad(0, 1.0)
 
 
 def interrupted(*_: object) -> None:
@@ -223,6 +285,59 @@ def test_what_was_computed_in_another_way_is_refused(way: str) -> None:
     particles.disturb(OTHERWISE)
     with pytest.raises(qd.AdstackDataAccessError, match=r"grid.* since by"):
         particles.move.grad(0)
+
+
+class Drawn:
+    """Numbers that a kernel draws, and another one takes the squares of."""
+
+    def __init__(self, by: str) -> None:
+        qd.init(arch="cpu", default_fp=qd.f64)
+        self.tickets = tickets = qd.field(qd.i32, ())
+        self.x = x = qd.field(qd.f64, COUNT, needs_grad=True)
+        y = qd.field(qd.f64, (), needs_grad=True)
+
+        @qd.kernel
+        def begin():
+            tickets[None] = COUNT - 1 if qd.static(by == "random") else 0
+
+        @qd.kernel
+        def draw():
+            for i in x:
+                if qd.static(by == "random"):
+                    x[i] = qd.random(qd.f64)
+                else:
+                    x[i] = qd.cast(qd.atomic_add(tickets[None], 1), qd.f64)
+
+        @qd.kernel
+        def use():
+            for i in range(tickets[None]):
+                y[None] += x[i] * x[i]
+
+        self.begin, self.draw, self.use = begin, draw, use
+        for _ in range(2):  # from the second time on it is known where contents come from
+            self.again()
+            use()
+
+    def again(self) -> None:
+        self.begin()
+        self.draw()
+
+
+def test_what_followed_from_the_order_of_atomics_is_not_computed_again() -> None:
+    drawn = Drawn(by="atomics")
+    drawn.again()
+    drawn.use.grad()  # they came in the same order
+    elements = drawn.x.buffer.view()
+    elements[[0, 1]] = elements[[1, 0]]  # behind adstack's back, as if they had not
+    with pytest.raises(qd.AdstackDataAccessError, match="draw"):
+        drawn.use.grad()
+
+
+def test_random_numbers_are_not_drawn_again() -> None:
+    drawn = Drawn(by="random")
+    drawn.again()
+    with pytest.raises(qd.AdstackDataAccessError, match="draw"):
+        drawn.use.grad()
 
 
 def test_what_was_computed_in_the_same_way_is_taken() -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from ...analysis.boxes import Box, intersection
 from ...errors import AdstackDataAccessError, InternalError, SourceSpan
 from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.memory.differences import LostError
 from ...runtime.memory.keeping import Kept
 from ...runtime.memory.ledger import LEDGER
-from ...runtime.memory.watches import LostError
 from ...runtime.state import Runtime
 from ..events import Launch, memory_of
 from ..memory.undo import Change, differing, undone
@@ -293,7 +293,7 @@ def _look(
     try:
         difference = buffer.watch.difference(buffer, number, boxes)
     except LostError as lost:
-        raise _given_up(mode.specialisation, lost.writers) from None
+        raise _given_up(mode.specialisation, lost.writers, lost.failed) from None
     if difference is not None:
         label = _label(mode, changed.call, name)
         changed.changes.append(Change(label, buffer, difference.positions, difference.values))
@@ -305,9 +305,16 @@ def _label(mode: Differentiated, call: Call, name: str) -> str:
     return label
 
 
-def _given_up(specialisation: Specialisation, writers: Sequence[str]) -> AdstackDataAccessError:
+def _given_up(specialisation: Specialisation, writers: Sequence[str], failed: str = "") -> AdstackDataAccessError:
     title = specialisation.kernel.name
     by = f" by {' or '.join(writers)}" if writers else ""
+    if failed:
+        return AdstackDataAccessError(
+            f"{title}.grad() needs values that are not known any more: a launch of {failed}, which was to compute them "
+            f"again, has failed",
+            loc=specialisation.kernel.loc,
+            do=f"launch {title} again before {title}.grad()",
+        )
     return AdstackDataAccessError(
         f"{title}.grad() needs values that have been overwritten since its launch{by}; they were kept until all that "
         f"is kept took more than {LEDGER.most} bytes",

@@ -75,14 +75,20 @@ class History:
         for box in boxes:
             self.tiles.put(box, origin)
 
-    def launch(self, written: Written, name: str) -> None:
-        """A launch is about to write the buffer, which it calls `name`."""
-        (origin, boxes), tiles = written, self.tiles
+    def after(self, written: Written, name: str) -> Origins:
+        """The boxes that a launch may write, which calls the buffer `name`, with the origins that they have then."""
+        origin, boxes = written
         if len(boxes) > 1:  # of several places, each has an origin of its own
             origin = blake2b(origin + name.encode(), digest_size=DIGEST).digest()
-        for box, is_new in boxes.get(name, ()):
-            after = origin if is_new else digest(origin, self.digest((box,)))
+        return tuple(
+            [(box, origin if is_new else digest(origin, self.digest((box,)))) for box, is_new in boxes.get(name, ())]
+        )
+
+    def put(self, written: Origins) -> None:
+        """Some boxes have other origins from now on."""
+        tiles = self.tiles
+        for box, origin in written:
             if box in tiles.known:
-                tiles.known[box] = after
+                tiles.known[box] = origin
             else:
-                tiles.put(box, after)
+                tiles.put(box, origin)

@@ -5,7 +5,8 @@ last bits: float atomics come in another order. It is a state of the same progra
 a state that was computed again has another one. *Origins* do. The origin of what a launch writes is a digest of what is
 launched, of its scalars, and of the origins of all that it may read; so equal origins are equal ways to compute, all
 the way back. What the host writes has an origin of its own each time, and so has what a launch writes that draws random
-numbers, or reads memory that others may write without a word. A digest has 128 bits: equal ones are equal ways.
+numbers, uses what memory held before its atomics, which come in any order, or reads memory that others may write
+without a word. A digest has 128 bits: equal ones are equal ways.
 
 Each watched buffer has a `History`: the origins of its elements now. Nothing is remembered of earlier writes, so that
 what a launch costs does not grow with the number of launches before it.
@@ -21,7 +22,7 @@ from typing import Final, NamedTuple, Protocol
 from ...analysis.boxes import Box, contains
 from ...analysis.may_access import Accesses
 from ...analysis.must_access import must_access
-from ...ir.ops import RANDOM
+from ...ir.ops import ATOMIC, RANDOM
 from ...ir.structure import Program
 from ..protocol.backend import Scalars
 from ..protocol.words import BY_MACHINE_CODE, VERSION, Words
@@ -125,7 +126,7 @@ class Sources:
         self._itself = unique()
         self._params = compiled.program.params
         self._accessed: dict[int, _Accessed] = {}  # by the identity of the elements
-        self._is_random: bool | None = None
+        self._is_settled: bool | None = None
 
     def source(self, scalars: Scalars, arrays: Mapping[str, Remembered], reach: Accesses) -> Source:
         """What launches with the same arguments have in common.
@@ -145,9 +146,9 @@ class Sources:
 
     def written(self, source: Source) -> Written:
         """A launch, before it writes."""
-        if self._is_random is None:
-            self._is_random = _draws_random(self._compiled.program)
-        if self._is_random:
+        if self._is_settled is None:
+            self._is_settled = _is_settled(self._compiled.program)
+        if not self._is_settled:
             return unique(), source.written
         parts = [source.itself]
         for buffer, boxes in source.read:
@@ -181,5 +182,10 @@ class Sources:
         return accessed
 
 
-def _draws_random(program: Program) -> bool:
-    return any(op.opdef is RANDOM for task in program.tasks for op in task.body.walk())
+def _is_settled(program: Program) -> bool:
+    """Whether what it writes follows from what it reads, but for the last bits of sums."""
+    return not any(
+        op.opdef is RANDOM or (op.opdef is ATOMIC and op.result.uses)
+        for task in program.tasks
+        for op in task.body.walk()
+    )

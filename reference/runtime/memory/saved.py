@@ -10,7 +10,7 @@ import numpy as np
 from ...analysis.boxes import Box, contains, intersection, volume
 from ...errors import AdstackMemoryError
 from .blocks import Array, Block
-from .history import History
+from .history import History, unique
 from .keeping import Copies, Kept, keep
 from .ledger import LEDGER
 from .origins import Origins
@@ -29,14 +29,26 @@ class Saved:
         patches: (box, what it held, where that came from), in the order of the writes: where two overlap the first one
             counts.
         writers: who wrote.
-        lost: whether the contents were given up.
+        lost: whether the contents were given up, or are not known.
+        failed: a launch that failed, after which they are not known; "" if there was none.
         boxes: those of the patches.
     """
 
-    __slots__ = ("__weakref__", "_large", "_single", "boxes", "lost", "nbytes", "number", "patches", "writers")
+    __slots__ = (
+        "__weakref__",
+        "_large",
+        "_single",
+        "boxes",
+        "failed",
+        "lost",
+        "nbytes",
+        "number",
+        "patches",
+        "writers",
+    )
 
     def __init__(self, number: int) -> None:
-        self.number, self.lost = number, False
+        self.number, self.lost, self.failed = number, False, ""
         self.patches: list[tuple[Box, Kept | Array, Origins]] = []
         self.writers: tuple[str, ...] = ()
         self.boxes: set[Box] = set()
@@ -86,10 +98,23 @@ class Saved:
         self.lost, self.nbytes = True, 0
         self.patches = [(box, np.empty(0), origins) for box, _, origins in self.patches]
 
+    def miss(self, boxes: Sequence[Box], writer: str) -> None:
+        """A launch has failed that may have written some boxes: what they held is not known, unless it was saved."""
+        for box in boxes:
+            if box not in self.boxes and not any(contains(one, box) for one in self._large):
+                self.failed = writer
+                self.patches.append((box, np.empty(0), ((box, unique()),)))
+                self.boxes.add(box)
+                if writer not in self.writers:
+                    self.writers += (writer,)
+        if self.failed:
+            self.lose()
+
     def absorb(self, later: Saved) -> list[Kept | Array]:
         """Lead back from what was there after a later one, which nobody asks about on its own; what is not needed."""
         unused: list[Kept | Array] = []
         if later.lost and not self.lost:
+            self.failed = later.failed
             self.lose()
         for box, kept, origins in later.patches:
             if box not in self.boxes and not any(contains(one, box) for one in self._large):

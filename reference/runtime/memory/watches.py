@@ -11,26 +11,24 @@ contents of before has to know ahead of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from types import EllipsisType
-from typing import Final, Protocol
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple, Protocol
 from weakref import ReferenceType, ref
 
 import numpy as np
-import numpy.typing as npt
 
-from ...analysis.boxes import Box, contains, intersection, slices
+from ...analysis.boxes import Box, contains, intersection
 from ..adstacks.budget import current
 from ..protocol.words import BY_MACHINE_CODE, CHANGED, UNCHANGED, VERSION, Words
 from .blocks import Array, Block
+from .differences import Difference, difference, meeting
 from .history import MISSED, History, Written
 from .keeping import Copies, Kept
-from .origins import Tiles, clipped
+from .origins import Origins, Tiles, clipped
 from .rows import Latest
 from .saved import Saved
 
-__all__ = ["Difference", "LostError", "Saver", "Watch", "Watcher"]
+__all__ = ["Saver", "Watch", "Watcher"]
 
 SPARE: Final = 4
 """So many pieces of memory more than twice those that are in use are used again, rather than given back."""
@@ -59,31 +57,18 @@ class Saver(Protocol):
         """Save what it may need of a buffer, which is about to be written."""
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How a buffer differs from what it held at a launch.
+class _Again(NamedTuple):
+    """A launch that computes again what a buffer holds: that is not kept, as it will be there after the launch.
 
     Attributes:
-        positions: flat positions, ascending.
-        values: what the launch found there.
-        writers: who has written any of the elements that were looked at since.
+        writer: the launch, in words.
+        boxes: of the elements.
+        launches: how many launches there were before.
     """
 
-    positions: npt.NDArray[np.int64]
-    values: Array
-    writers: tuple[str, ...]
-
-
-class LostError(Exception):
-    """What a buffer held is not known any more: what was kept took too much memory.
-
-    Attributes:
-        writers: who has overwritten it.
-    """
-
-    def __init__(self, writers: Iterable[str]) -> None:
-        super().__init__()
-        self.writers = tuple(writers)
+    writer: str
+    boxes: Sequence[Box]
+    launches: int
 
 
 class Watch:
@@ -111,6 +96,7 @@ class Watch:
         self._many = 2
         self._latest = Latest()
         self._spare: list[Block] = []
+        self._again: _Again | None = None
 
     def add(self, watcher: Watcher) -> None:
         """Somebody may have to know, as long as it lives."""
@@ -170,17 +156,50 @@ class Watch:
         unseen = buffer.written if words is None else words[VERSION] & BY_MACHINE_CODE
         if history.unseen != unseen:
             history.settle(unseen)
-        if self._watchers:
-            launches = buffer.backend.launches if launch is None else launch[2]
-            if launches != self._launches:
-                self._begin(buffer, launches)
-                self._launches = launches  # now that it has begun: an interrupt may come at any time
-            if self.saved:
-                self._save(buffer, writer, (buffer.box,) if boxes is None else boxes, copies)
         if launch is None:
+            if self._watchers:
+                self._keep(buffer, writer, (buffer.box,) if boxes is None else boxes, buffer.backend.launches, copies)
             history.write(boxes)
         else:
-            history.launch(launch[0], launch[1])
+            written = history.after(launch[0], launch[1])
+            if self._watchers:
+                self._before_launch(buffer, writer, written, launch[2], copies)
+            history.put(written)
+
+    def _before_launch(
+        self, buffer: Block, writer: str, written: Origins, launches: int, copies: Copies | None
+    ) -> None:
+        """Keep what a launch is about to write, and does not compute again."""
+        known = self.history.tiles.known
+        changed = [box for box, origin in written if known.get(box) != origin]
+        if len(changed) != len(written):
+            again = [box for box, _ in written if box not in changed]
+            self._again = _Again(writer, again, launches)  # before any of it: an interrupt may come at any time
+        if changed:
+            self._keep(buffer, writer, changed, launches, copies)
+
+    def failed(self, buffer: Block, launches: int) -> None:
+        """A launch has failed that was announced when there had been so many: what it wrote is not known."""
+        self.history.forget()
+        again, self._again = self._again, None
+        if again is not None and again.launches >= launches:
+            self._change(buffer, again.launches)
+            if self.saved:
+                for box in again.boxes:
+                    self._latest.put(box, self.saved[-1].number)
+                self.saved[-1].miss(again.boxes, again.writer)
+
+    def _keep(self, buffer: Block, writer: str, boxes: Sequence[Box], launches: int, copies: Copies | None) -> None:
+        """Keep what some boxes hold, as far as it is needed."""
+        self._change(buffer, launches)
+        if self.saved:
+            self._save(buffer, writer, boxes, copies)
+
+    def _change(self, buffer: Block, launches: int) -> None:
+        """The buffer is about to be written after so many launches."""
+        if launches != self._launches:
+            self._begin(buffer, launches)
+            self._launches = launches  # now that it has begun: an interrupt may come at any time
 
     def _save(self, buffer: Block, writer: str, boxes: Sequence[Box], copies: Copies | None) -> None:
         latest = self.saved[-1]
@@ -248,15 +267,7 @@ class Watch:
         changed = [one for one in self.saved if one.number >= number and one.meets(within)]
         if self._are_recomputed(buffer, changed, within):
             return None  # and nothing is read, which would wait for the device
-        patches, writers = _patches(changed, within)
-        now = buffer.read()
-        if all(_is_in(now, box, kept) for box, kept in patches):
-            return None
-        positions = np.concatenate([_flat(box, buffer.shape) for box, _ in patches])
-        at, first = np.unique(positions, return_index=True)
-        old = np.concatenate([kept.reshape(-1) for _, kept in patches])[first]
-        differs = np.nonzero(_bits(old) != _bits(np.ascontiguousarray(now.reshape(-1)[at])))[0]
-        return Difference(at[differs], old[differs], tuple(writers)) if len(differs) else None
+        return difference(buffer, changed, within)
 
     def _are_recomputed(self, buffer: Block, changed: Sequence[Saved], within: Sequence[Box]) -> bool:
         """Whether what was written in some boxes since has the origins that it had."""
@@ -265,7 +276,7 @@ class Watch:
             for box, _, origins in one.patches:
                 if box in seen or any(contains(earlier, box) for earlier in seen):
                     continue
-                for part in _meeting(box, within):
+                for part in meeting(box, within):
                     now = tiles.alone(part)
                     before = origins[0][1] if origins[0][0] == part else None
                     if now is None or before is None:
@@ -310,48 +321,3 @@ class Watch:
         """Memory is short: give that back; whether there was any."""
         spare, self._spare = self._spare, []
         return bool(spare)
-
-
-def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tuple[Box, Array]], dict[str, None]]:
-    """What some boxes held before some stretches of writes, where these wrote; and who wrote there.
-
-    Where boxes overlap the first one counts; those that lie in an earlier one are left out.
-    """
-    patches: list[tuple[Box, Array]] = []
-    writers = dict[str, None]()
-    for one in changed:
-        if one.lost:
-            raise LostError(one.writers)
-        writers |= dict.fromkeys(one.writers)
-        for box, kept, _ in one.patches:
-            if _meeting(box, within) and not any(contains(patched, box) for patched, _ in patches):
-                if isinstance(kept, Kept) and not kept.is_there:
-                    raise LostError(one.writers)  # an interrupt came before it was copied
-                patches.append((box, kept if isinstance(kept, np.ndarray) else kept.array()))
-    return patches, writers
-
-
-def _meeting(box: Box, others: Sequence[Box]) -> list[Box]:
-    if box in others:
-        return [box]
-    return [common for other in others if (common := intersection(box, other)) is not None]
-
-
-def _is_in(contents: Array, box: Box, old: Array) -> bool:
-    """Whether a box of elements holds these bits."""
-    at: tuple[EllipsisType | slice, ...] = (..., *slices(box))
-    return np.array_equal(_bits(contents[at]), _bits(old))
-
-
-def _bits(elements: Array) -> Array:
-    """The same as unsigned integers."""
-    bits: Array = elements.view(f"u{elements.dtype.itemsize}")
-    return bits
-
-
-def _flat(box: Box, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Flat positions of the elements of a box, in C order."""
-    flat = np.zeros((), np.int64)
-    for (low, high), extent in zip(box, shape, strict=True):
-        flat = (flat[..., np.newaxis] if flat.ndim else flat) * extent + np.arange(low, high + 1)
-    return flat.reshape(-1)
