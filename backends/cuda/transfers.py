@@ -63,6 +63,10 @@ class Transfers(ABC):
             self._settle(finished=True)
         return array
 
+    def is_in_use(self, storage: DeviceArray) -> bool:
+        """See `Transferring.is_in_use`: the device writes its memory."""
+        return True
+
     def upload_at(self, storage: DeviceArray, start: int, array: Array) -> None:
         """See `Transferring.upload_at`."""
         with self._doing("writing memory of the device") as driver:

@@ -130,6 +130,12 @@ class Device:
             self.finished = batch
         self.sweep()
 
+    def is_done(self, batch: int) -> bool:
+        """Whether a batch that was handed over is done."""
+        if batch > self.finished and self._reached() >= batch:
+            self.finished = batch
+        return batch <= self.finished
+
     def _waited(self, batch: int) -> bool:
         """Whether a batch is done, after a short wait: Python runs handlers of signals between two of these."""
         self._target[0] = batch

@@ -287,6 +287,11 @@ class VulkanBackend(Served[Executable]):
         """See `Backend.upload`."""
         self.upload_at(storage, 0, np.ascontiguousarray(array))
 
+    def is_in_use(self, storage: Piece) -> bool:
+        """See `Transferring.is_in_use`."""
+        with self.common.lock:
+            return self._transfers.is_in_use(storage)
+
     def upload_at(self, storage: Piece, start: int, array: Array) -> None:
         """See `Transferring.upload_at`."""
         with self.common.lock:

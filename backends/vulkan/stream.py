@@ -40,6 +40,7 @@ class Stream:
 
     Attributes:
         state: what is recorded, see `state`.
+        writes: how many parts of memory the batch being recorded writes by itself.
     """
 
     def __init__(self, device: Device, memory: Memory, layout: Handle) -> None:
@@ -58,6 +59,7 @@ class Stream:
         self._barrier, self._bind = vk["vkCmdPipelineBarrier"], vk["vkCmdBindPipeline"]
         self._push, self._dispatch = vk["vkCmdPushConstants"], vk["vkCmdDispatch"]
         self.current: _Batch | None = None
+        self.writes = 0
         self.state = State()
         self._prepare()
 
@@ -105,7 +107,7 @@ class Stream:
         self.current, state, host = batch, self.state, ffi().from_buffer(batch.arena.block.host)
         state.commands, state.batch = number(batch.commands), self.device.submitted + 1
         state.host, state.address = number(host) + batch.arena.offset, batch.arena.address
-        state.bound = state.pipeline = state.used = state.dispatches = 0
+        state.bound = state.pipeline = state.used = state.dispatches = self.writes = 0
 
     def room(self, size: int) -> Piece:
         """The arena of a batch that takes one launch more, with words of `size` bytes."""
@@ -185,12 +187,13 @@ class Stream:
                 fill(commands, target.block.buffer, target.offset, target.size, word)
                 target.batch = batch
 
-    def write(self, target: Piece, octets: bytes) -> None:
-        """Replace the beginning of a piece by few bytes, the `octets`: a multiple of 4 and at most 64 KiB."""
+    def write(self, target: Piece, octets: bytes, *, at: int = 0) -> None:
+        """Replace few bytes of a piece from the byte `at` on by the `octets`: a multiple of 4 and at most 64 KiB."""
         with uninterrupted():
-            commands = self._ordered()
-            self.device.vk["vkCmdUpdateBuffer"](commands, target.block.buffer, target.offset, len(octets), octets)
+            commands, first = self._ordered(), target.offset + at
+            self.device.vk["vkCmdUpdateBuffer"](commands, target.block.buffer, first, len(octets), octets)
             target.batch = self.batch
+            self.writes += 1
 
     def _ordered(self) -> Handle:
         """The commands, after a barrier."""
@@ -220,6 +223,10 @@ class Stream:
         vk["vkCmdPipelineBarrier"](batch.commands, _COMPUTE | _TRANSFER, _HOST, 0, 1, self._to_host, 0, none, 0, none)
         check(vk["vkEndCommandBuffer"](batch.commands), "record launches")
         batch.number = self.device.submit(batch.commands)
+
+    def is_under_way(self, number: int) -> bool:
+        """Whether the batch of that `number` is being recorded, or not done."""
+        return number > self.device.submitted or not self.device.is_done(number)
 
     def wait(self, number: int) -> None:
         """Wait until the batch of that `number` is done, handing it over first if it is being recorded."""

@@ -21,6 +21,10 @@ __all__ = ["Transfers"]
 
 _NEAR: Final = 4096
 """Bytes that the host reads from across a bus in the time that a copy by the device takes at least, some ten us."""
+_FEW: Final = 4096
+"""Bytes that the device may write by itself: they stand among its commands."""
+_MANY: Final = 16
+"""So many times in a batch it does; whoever writes more has less to do if they wait once."""
 _STEP: Final = 16 << 20
 """Bytes of the host's memory that a copy goes through, time and again."""
 
@@ -72,8 +76,11 @@ class Transfers:
         """Copy `source`, a C-contiguous array, to a piece, from the byte `at` on; the device may do so later."""
         octets = source.reshape(-1).view(np.uint8)
         if _is_near(piece, len(octets)):
-            self.seen(piece)
-            _octets(piece, at, len(octets))[:] = octets
+            if self._is_left(piece, at, octets):
+                self.stream.write(piece, octets.tobytes(), at=at)
+            else:
+                self.seen(piece)
+                _octets(piece, at, len(octets))[:] = octets
             return
         for k, between in self._steps(len(octets)):
             try:
@@ -83,6 +90,17 @@ class Transfers:
                     self.stream.wait(between.batch)
             finally:
                 self.memory.free(between)
+
+    def is_in_use(self, piece: Piece) -> bool:
+        """Whether the device may still use a piece."""
+        return self.stream.is_under_way(piece.batch)
+
+    def _is_left(self, piece: Piece, at: int, octets: Array) -> bool:
+        """Whether the device had better write some bytes of a piece, as the host would have to wait for it."""
+        size, first = len(octets), piece.offset + at
+        if size % 4 or first % 4 or not 0 < size <= _FEW or self.stream.writes >= _MANY:
+            return False
+        return self.is_in_use(piece)
 
     def _steps(self, size: int) -> Iterator[tuple[int, Piece]]:
         """Where each step begins, and memory of the host for it."""

@@ -69,6 +69,9 @@ class Parts(Whole):
         assert len(part) == count
         return part
 
+    def is_in_use(self, storage: Any) -> bool:
+        return True
+
     def upload_at(self, storage: Any, start: int, array: Any) -> None:
         assert array.flags.c_contiguous
         storage.reshape(-1)[start : start + len(array)] = array

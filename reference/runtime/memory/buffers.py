@@ -130,7 +130,8 @@ class Buffer(Block):
             self._put(position, value)
 
     def _put(self, position: tuple[int, ...], value: object) -> None:
-        view = self.view()
+        device = transferring(self.backend)
+        view = None if device is not None and device.is_in_use(self.usable()) else self.view()
         if view is not None:
             view[position] = value
             self.touch()

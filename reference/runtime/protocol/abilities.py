@@ -83,8 +83,13 @@ class Transferring(Protocol):
     def download_at(self, storage: Storage, start: int, count: int) -> npt.NDArray[np.generic]:
         """A flat copy of `count` elements from the `start`th on, all launches finished."""
 
+    def is_in_use(self, storage: Storage) -> bool:
+        """Whether the host would have to wait before it writes the memory itself, where it could."""
+
     def upload_at(self, storage: Storage, start: int, array: npt.NDArray[np.generic]) -> None:
-        """Replace the elements from the `start`th on by those of a C-contiguous array of the same type."""
+        """Replace the elements from the `start`th on by those of a C-contiguous array of the same type, after what was
+        queued before; few of them without waiting for it.
+        """
 
     def copy_parts(self, parts: Sequence[tuple[Storage, int, Storage, int]]) -> None:
         """For each (source, start, target, count) copy `count` elements from the `start`th on of the source to the

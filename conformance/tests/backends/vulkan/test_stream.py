@@ -221,6 +221,52 @@ def session(arch: Any, seed: int, turns: int) -> list[Any]:
     return [*seen, x[None], y.to_numpy().tolist(), r.to_numpy().tolist(), *(a.to_numpy().tolist() for a in arrays)]
 
 
+@pytest.mark.parametrize(("dtype", "values"), [(qd.f32, [1.5]), (qd.f64, [2.5, -1.0, 4.0]), (qd.i64, [7, 8])])
+def test_the_host_writes_few_elements_without_waiting(
+    monkeypatch: pytest.MonkeyPatch, dtype: Any, values: list[float]
+) -> None:
+    """In their place among the launches."""
+    qd.init(arch=qd.vulkan)
+    x = qd.Vector.field(len(values), dtype, shape=3) if len(values) > 1 else qd.field(dtype, shape=3)
+
+    @qd.kernel
+    def double():
+        for i in x:
+            x[i] = 2 * x[i] + 1
+
+    double()
+    device, waits = type(backend().stream.device), list[object]()
+    with monkeypatch.context() as patched:
+        patched.setattr(device, "wait", lambda *args: waits.append(args))
+        x[1] = values if len(values) > 1 else values[0]
+        double()
+        x[2] = values if len(values) > 1 else values[0]
+    assert waits == []
+    written = np.array(values)
+    want = np.array([0 * written + 3, 2 * written + 1, written])
+    assert x.to_numpy().reshape(want.shape).tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("dtype", [qd.i8, qd.i16, qd.f64])
+def test_what_the_host_writes_is_there_however_often_and_of_whatever_type(dtype: Any) -> None:
+    """A device writes a multiple of four bytes."""
+    qd.init(arch=qd.vulkan)
+    x, y = qd.field(dtype, shape=50), qd.field(dtype, shape=50)
+
+    @qd.kernel
+    def add():
+        for i in x:
+            y[i] += x[i]
+
+    add()
+    for k in range(50):
+        x[k] = k
+        if k % 20 == 19:
+            add()
+    assert x.to_numpy().tolist() == list(range(50))
+    assert y.to_numpy().tolist() == [2 * k if k < 20 else k if k < 40 else 0 for k in range(50)]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_any_order_of_launches_reads_writes_and_frees_gives_what_the_reference_gives(seed: int) -> None:
     assert session(qd.vulkan, seed, 400) == session(qd.reference, seed, 400)
