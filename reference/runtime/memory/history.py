@@ -80,9 +80,10 @@ class History:
         origin, boxes = written
         if len(boxes) > 1:  # of several places, each has an origin of its own
             origin = blake2b(origin + name.encode(), digest_size=DIGEST).digest()
-        return tuple(
-            [(box, origin if is_new else digest(origin, self.digest((box,)))) for box, is_new in boxes.get(name, ())]
-        )
+        after: list[tuple[Box, bytes]] = []
+        for box, is_new in boxes.get(name, ()):
+            after.append((box, origin if is_new else digest(origin, self.digest((box,)))))
+        return tuple(after)
 
     def put(self, written: Origins) -> None:
         """Some boxes have other origins from now on."""

@@ -170,10 +170,13 @@ class Watch:
         self, buffer: Block, writer: str, written: Origins, launches: int, copies: Copies | None
     ) -> None:
         """Keep what a launch is about to write, and does not compute again."""
-        known = self.history.tiles.known
-        changed = [box for box, origin in written if known.get(box) != origin]
-        if len(changed) != len(written):
-            again = [box for box, _ in written if box not in changed]
+        known, changed, again = self.history.tiles.known, list[Box](), list[Box]()
+        for box, origin in written:
+            if known.get(box) == origin:
+                again.append(box)
+            else:
+                changed.append(box)
+        if again:
             self._again = _Again(writer, again, launches)  # before any of it: an interrupt may come at any time
         if changed:
             self._keep(buffer, writer, changed, launches, copies)
@@ -183,23 +186,20 @@ class Watch:
         self.history.forget()
         again, self._again = self._again, None
         if again is not None and again.launches >= launches:
-            self._change(buffer, again.launches)
+            if again.launches != self._launches:
+                self._begin(buffer, again.launches)
             if self.saved:
                 for box in again.boxes:
                     self._latest.put(box, self.saved[-1].number)
                 self.saved[-1].miss(again.boxes, again.writer)
 
     def _keep(self, buffer: Block, writer: str, boxes: Sequence[Box], launches: int, copies: Copies | None) -> None:
-        """Keep what some boxes hold, as far as it is needed."""
-        self._change(buffer, launches)
-        if self.saved:
-            self._save(buffer, writer, boxes, copies)
-
-    def _change(self, buffer: Block, launches: int) -> None:
-        """The buffer is about to be written after so many launches."""
+        """Keep what some boxes hold that are about to be written after so many launches, as far as it is needed."""
         if launches != self._launches:
             self._begin(buffer, launches)
             self._launches = launches  # now that it has begun: an interrupt may come at any time
+        if self.saved:
+            self._save(buffer, writer, boxes, copies)
 
     def _save(self, buffer: Block, writer: str, boxes: Sequence[Box], copies: Copies | None) -> None:
         latest = self.saved[-1]
