@@ -18,17 +18,18 @@ class Induction:
     """The affine induction variables of a `for`.
 
     An i64 that wraps goes on at the other end, and so does the number that it is compared with; a narrower integer
-    counts only as the index of the loop.
+    counts only as the index of the loop, unless it is compared with a number that its own type holds.
 
     Args:
         body: the region of the `for`.
+        bits: of the narrowest integers that count.
 
     Attributes:
         index: the index of the loop.
     """
 
-    def __init__(self, body: Region) -> None:
-        self.index = body.args[0]
+    def __init__(self, body: Region, bits: int = 64) -> None:
+        self.index, self._bits = body.args[0], bits
         self._inside = defined_in(body)
 
     def definition(self, value: Value) -> Op | None:
@@ -42,13 +43,13 @@ class Induction:
         if value not in self._inside:
             return 0
         op = value.op
-        if op is None or any(not v.dtype.is_integer for v in op.operands):
+        if op is None or op.opdef not in (CONST, CAST, ADD, SUB) or any(not v.dtype.is_integer for v in op.operands):
             return None
         if op.opdef is CONST:
             return 0
         if op.opdef is CAST and op.operands[0] is self.index and value.dtype.bits == 64:
             return 1
-        if op.opdef not in (ADD, SUB) or value.dtype.bits != 64:
+        if op.opdef is CAST or value.dtype.bits < self._bits:
             return None
         a, b = (self.step(v) for v in op.operands)
         if a is None or b is None:

@@ -1,7 +1,8 @@
 """Loop versioning: which loops may run in a fast version first, and where that must check whether it was right.
 
 The fast version of a loop leaves out the cold paths of math functions (see `cold_paths`) and notes for each call
-whether it should have taken one. Until that is checked it may compute with numbers that mean nothing. So it must not
+whether it should have taken one; and what every iteration would compare with the same number is compared in front of
+it. Until calls are checked it may compute with numbers that mean nothing. So it must not
 touch memory at an index that depends on such a number, nor do what could not be done again: where the check fails, the
 full loop repeats the iteration. Adstacks may be written: the iteration that is repeated writes the same slots.
 """
@@ -61,12 +62,13 @@ class FastLoop:
     check: int | None
 
 
-def fast_loop(loop: Op, counted: Container[Value]) -> FastLoop | None:
+def fast_loop(loop: Op, counted: Container[Value], *, unguarded: bool = False) -> FastLoop | None:
     """The fast version of a `for`; None if there is none, or if it would not gain.
 
     Args:
         loop: the `for`.
         counted: the adstacks whose capacity is compared once before the loop instead of in each iteration.
+        unguarded: whether there are indices that are compared with extents once before the loop instead.
     """
     (body,) = loop.regions
     ops = list(body.walk())
@@ -75,7 +77,9 @@ def fast_loop(loop: Op, counted: Container[Value]) -> FastLoop | None:
         return None
     unroll = _UNROLLED if size <= _UNROLLED_SIZE else 1
     if not any(calls_cold_path(o) for o in ops):
-        return FastLoop(unroll, None) if any(o.operands and o.operands[0] in counted for o in ops) else None
+        if any(o.operands and o.operands[0] in counted for o in ops):
+            return FastLoop(unroll, None)
+        return FastLoop(1, None) if unguarded else None
     hazard = _first_hazard(body, unroll)
     if hazard is None:
         return FastLoop(unroll, len(body.ops) - 1)

@@ -44,6 +44,7 @@ TESTS: Final = (
     "backends/codegen_llvm/test_scattered",
     "backends/codegen_llvm/test_one_by_one",
     "backends/codegen_llvm/test_access",
+    "backends/codegen_llvm/test_versioning",
     "backends/codegen_llvm/test_checks",
     "../../tools/mutation/cases",
 )
@@ -69,6 +70,7 @@ LIKELY: Final = {
     "runtime/memory/watches.py*": ("runtime/test_watches", "gradients/test_recomputed"),
     "runtime/memory/provenance.py*": ("gradients/test_recomputed",),
     "runtime/plans.py*": ("runtime/test_watches",),
+    "backends/codegen_llvm/loops/*": ("backends/codegen_llvm/test_versioning",),
     "backends/codegen_llvm/*": ("backends/codegen_llvm/*",),
     "gradients/memory/undo.py*": ("gradients/test_undo",),
     "gradients/memory/needed.py*": ("gradients/test_undo",),

@@ -5,7 +5,7 @@ Scalar operations are emitted here; ops with effects, memory or regions by what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -56,10 +56,12 @@ class FastPath:
     Attributes:
         misses: conditions (i1) under which a cold path should have been taken: then its results mean nothing.
         slots: per adstack and index, a pointer to the slot that the present iteration touches, which is in bounds.
+        in_bounds: guarded accesses -> the axes on which they are in bounds.
     """
 
     misses: list[str] = field(default_factory=list)
     slots: dict[tuple[Value, Value], str] = field(default_factory=dict)
+    in_bounds: Mapping[Op, Sequence[int]] = field(default_factory=dict)
 
 
 class RegionEmitter(FunctionWriter):

@@ -48,7 +48,7 @@ def _uniform_if(e: RegionEmitter, op: Op) -> None:
     arms, outer = [], e.fast_path
     for label, region in zip((then, orelse), op.regions, strict=True):
         e.enter(label)
-        e.fast_path = None if outer is None else FastPath(slots=outer.slots)
+        e.fast_path = None if outer is None else FastPath(slots=outer.slots, in_bounds=outer.in_bounds)
         if e.task is None and e.lanes == 1 and len(region.ops) > LONG:
             names = call_outlined(e, region)
         else:

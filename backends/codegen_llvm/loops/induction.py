@@ -21,11 +21,12 @@ class Induction(AffineInduction):
         e: writes the code in front of the loop.
         op: the loop.
         start: its index where it begins: later than in the program if some iterations have been run before.
+        bits: see `AffineInduction`.
     """
 
-    def __init__(self, e: RegionEmitter, op: Op, start: str) -> None:
+    def __init__(self, e: RegionEmitter, op: Op, start: str, bits: int = 64) -> None:
         (body,) = op.regions
-        super().__init__(body)
+        super().__init__(body, bits)
         self.e, self.start = e, start
         self._first: dict[Value, str] = {}
 

@@ -1,8 +1,9 @@
 """Loop versioning: a fast version of a loop in front of the full one, which runs what the fast one leaves.
 
 The fast version runs several iterations at once, and what is left of them one by one, without the cold paths of math
-functions and without comparing adstacks with their capacity: how many iterations these have room for is computed in
-front of it. Where a cold path should have been taken, it ends with the values from before these iterations, and the
+functions, without comparing adstacks with their capacity, and without guards of accesses whose indices change by the
+same number each time: in how many iterations all of these are in bounds is computed in front of it. Where a cold path
+should have been taken, it ends with the values from before these iterations, and the
 full loop goes on from there. Threads of a device that run together then have no branches in these iterations, and
 constants and addresses stay in registers, which calls of the cold paths would have cost. Nor do they part: around the
 atomic operations that report an adstack without room, which only the full loop has, NVIDIA's assembler lets threads of
@@ -23,6 +24,7 @@ from ..function.phis import Phis
 from ..function.region import FastPath, RegionEmitter
 from ..text.writer import any_of
 from .induction import Induction
+from .unguarded import NARROWEST, Unguarded, unguarded
 
 __all__ = ["run_fast_version"]
 
@@ -42,18 +44,19 @@ def run_fast_version(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str
     """
     if e.task is None or e.task.debug or not e.target.loop_versions or e.lanes > 1:
         return list(start)
-    version = fast_loop(op, e.counted)
+    guards = unguarded(e, op)
+    version = fast_loop(op, e.counted, unguarded=bool(guards.in_bounds))
     if version is None:
         return list(start)
     induction = Induction(e, op, start[0])
     slots = dict.fromkeys((o.operands[0], o.operands[1]) for o in op.regions[0].walk() if o.opdef in COUNTED_OPS)
     if any(induction.step(index) is None for _, index in slots):
         return list(start)
-    names = _FastVersion(e, op, version, induction, list(slots)).loop(start)
+    names = _FastVersion(e, op, version, induction, list(slots), guards).loop(start)
     if version.unroll == 1:
         return names
     one = replace(version, unroll=1)
-    return _FastVersion(e, op, one, Induction(e, op, names[0]), list(slots)).loop(names)
+    return _FastVersion(e, op, one, Induction(e, op, names[0]), list(slots), guards).loop(names)
 
 
 class _FastVersion:
@@ -65,12 +68,20 @@ class _FastVersion:
         plan: how many iterations it runs at once, and where it checks for misses.
         induction: the induction values of the loop.
         slots: the adstacks that it touches, and at which indices: all of these are induction values.
+        guards: what it does without.
     """
 
     def __init__(
-        self, e: RegionEmitter, op: Op, plan: FastLoop, induction: Induction, slots: Sequence[tuple[Value, Value]]
+        self,
+        e: RegionEmitter,
+        op: Op,
+        plan: FastLoop,
+        induction: Induction,
+        slots: Sequence[tuple[Value, Value]],
+        guards: Unguarded,
     ) -> None:
         self.e, self.plan, self.induction, self.slots = e, plan, induction, slots
+        self.guards, self.op = guards, op
         self.body: Region = op.regions[0]
         self.hi = op.operands[1]
         self.rest = e.label("rest")
@@ -87,7 +98,7 @@ class _FastVersion:
         phis = Phis(e, [*args, *("ptr" for _ in first)], [*start, *first])
         e.split(e.w.let(f"icmp ne i64 {trips}, 0"), inside, self.rest)
         phis.enter(inside)
-        names, fast_path = phis.names, FastPath()
+        names, fast_path = phis.names, FastPath(in_bounds=self.guards.in_bounds)
         for k in range(self.plan.unroll):
             names = self._iteration(fast_path, names, phis.names if k == self.plan.unroll - 1 else None)
         self.sources.append((names[: len(args)], e.block))
@@ -145,12 +156,21 @@ class _FastVersion:
         """How many iterations the fast version runs, a multiple of those at once: in all, slots are in bounds."""
         e, room = self.e, self.induction.trip_count(self.hi)
         for capacity, index in dict.fromkeys((e.counted[stack].group.capacity, index) for stack, index in self.slots):
-            first = self.induction.first(index)
-            if self.induction.step(index) == 1:
-                fits = e.w.intrinsic("llvm.usub.sat.i64", "i64", [("i64", capacity), ("i64", first)])
-            else:
-                inside = e.w.let(f"icmp ult i64 {first}, {capacity}")
-                most = e.w.let(f"add i64 {first}, 1") if self.induction.step(index) == -1 else _UNLIMITED
-                fits = e.w.let(f"select i1 {inside}, i64 {most}, i64 0")
-            room = e.w.intrinsic("llvm.umin.i64", "i64", [("i64", room), ("i64", fits)])
+            room = self._within(room, self.induction, capacity, index)
+        narrow = Induction(e, self.op, self.induction.start, NARROWEST)
+        for extent, index in self.guards.limits:
+            room = self._within(room, narrow, extent, index)
         return room if self.plan.unroll == 1 else e.w.let(f"and i64 {room}, {-self.plan.unroll}")
+
+    def _within(self, room: str, induction: Induction, limit: str, index: Value) -> str:
+        """The lesser of a number of iterations and of how many come first in which an induction value is at least 0,
+        and below a limit.
+        """
+        e, first, step = self.e, induction.first(index), induction.step(index)
+        if step == 1:
+            fits = e.w.intrinsic("llvm.usub.sat.i64", "i64", [("i64", limit), ("i64", first)])
+        else:
+            inside = e.w.let(f"icmp ult i64 {first}, {limit}")
+            most = e.w.let(f"add i64 {first}, 1") if step == -1 else _UNLIMITED
+            fits = e.w.let(f"select i1 {inside}, i64 {most}, i64 0")
+        return e.w.intrinsic("llvm.umin.i64", "i64", [("i64", room), ("i64", fits)])

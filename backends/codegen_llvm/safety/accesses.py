@@ -40,7 +40,9 @@ def is_guarded(e: RegionEmitter, op: Op) -> bool:
 
 def guarded_axes(e: RegionEmitter, op: Op) -> list[int]:
     """The axes on which an access may be out of bounds."""
-    inside = e.frame.in_bounds.get(op, ())
+    inside, fast_path = e.frame.in_bounds.get(op, ()), e.fast_path
+    if fast_path is not None:
+        inside = (*inside, *fast_path.in_bounds.get(op, ()))
     return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
 
 

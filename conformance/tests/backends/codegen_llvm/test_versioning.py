@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,7 @@ N = 7
 PLACES = """place @x : f32[?] field
 place @f : f32[?] field
 place @y : f32[?] field
+place @m : f32[?, ?] field
 place @count : i32[?] field
 place @bounds : {index}[?] field"""
 HEAD = """%one = const 1 : i32
@@ -58,7 +60,9 @@ def loop(body: str, index: str = "i32", head: str = "", tail: str = "store @y[%i
     return parallel(text.replace("{index}", index), N, PLACES.replace("{index}", index))
 
 
-def buffers(lo: int, hi: int, far: int | None, index: str = "i32") -> dict[str, np.ndarray]:
+def buffers(
+    lo: int, hi: int, far: int | None, index: str = "i32", counts: Sequence[int] | None = None
+) -> dict[str, np.ndarray]:
     """Factors of about 1, except that one turn's makes numbers that the next one reduces in the long way."""
     factors = np.linspace(0.5, 1.5, 24).astype(np.float32)
     if far is not None:
@@ -67,8 +71,9 @@ def buffers(lo: int, hi: int, far: int | None, index: str = "i32") -> dict[str, 
     return {
         "x": values,
         "f": factors,
+        "m": np.linspace(0.5, 1.5, 48).astype(np.float32).reshape(2, 24),
         "y": np.zeros(N, np.float32),
-        "count": np.zeros(N, np.int32),
+        "count": np.zeros(N, np.int32) if counts is None else np.array(counts, np.int32),
         "bounds": np.array([lo, hi], np.dtype(index.replace("i", "int").replace("u", "uint"))),
     }
 
@@ -195,3 +200,39 @@ def test_the_fast_path_of_a_function_is_inlined_wherever_it_is_called() -> None:
     body = "\n".join(f"{name} = call @sin.f32 {before} : f32" for before, name in pairwise(names))
     heads = re.findall(r'^define internal .*@"(sin\.f32\.x1(?:\.fast)?)"\(.*\) (#\d)', device_text(loop(body)), re.M)
     assert sorted(heads) == [("sin.f32.x1", "#0"), ("sin.f32.x1.fast", "#2")]
+
+
+GUARDED = {
+    "as it is": "%g = load guarded (0) @f[%k] : f32",
+    "behind": "%far = const 3 : {index}\n%at = add %k, %far : {index}\n%g = load guarded (0) @f[%at] : f32",
+    "in front": "%far = const 3 : {index}\n%at = sub %k, %far : {index}\n%g = load guarded (0) @f[%at] : f32",
+    "backwards": "%d = sub %hi, %k : {index}\n%g = load guarded (0) @f[%d] : f32",
+    "backwards, in fewer bits": "%k64 = cast %k : i64\n%d = sub %wide, %k64 : i64\n%at = cast %d : i32\n"
+    "%g = load guarded (0) @f[%at] : f32",
+    "backwards, and below 0": "%far = const 3 : {index}\n%d = sub %far, %k : {index}\n"
+    "%g = load guarded (0) @f[%d] : f32",
+    "the same": "%g = load guarded (0) @f[%lo] : f32",
+    "two": "%a = load guarded (0) @f[%k] : f32\n%b = load guarded (0) @x[%k] : f32\n%g = add %a, %b : f32",
+    "under a condition": "%q = const 1.0 : f32\n%p = lt %v, %q : u1\n%g = if %p -> (f32) {\n"
+    "%a = load guarded (0) @f[%k] : f32\nyield %a\n} else {\nyield %v\n}",
+    "of numbers": "%number = load guarded (0) @count[%k] : i32\n%g = load guarded (0) @f[%number] : f32",
+    "on two axes": "%number = load guarded (0) @count[%k] : i32\n%g = load guarded (0, 1) @m[%number, %k] : f32",
+    "added to": "%old = atomic guarded (0) add @f[%k], %v : f32\n%g = const 1.0 : f32",
+}
+
+
+@pytest.mark.parametrize("index", ["i32", "u32", "i64"])
+@pytest.mark.parametrize("which", GUARDED)
+def test_what_is_outside_in_some_iterations_is_0_in_these(which, index):
+    """Whether it is at the beginning, at the end, in all iterations or in none; where numbers wrap around, too."""
+    body = GUARDED[which].replace("{index}", index) + "\n%w = mul %g, %v : f32"
+    ends = [(0, 5), (0, 24), (0, 25), (0, 40), (20, 30), (24, 28), (30, 33), (3, 3), (9, 2)]
+    ends += [] if index == "u32" else [(-3, 4), (-9, -2), (-4, 30)]
+    most = int(np.iinfo(index.replace("i", "int").replace("u", "uint")).max)
+    ends += [(most - 5, most), (most // 2 - 1, most // 2 + 4)]
+    source = loop(body, index, "%wide = cast %hi : i64\n")
+    text = device_text(source)
+    assert "fast" in text
+    assert which not in ("behind", "in front") or index != "i32" or f"i64 {2**31})" in text.partition("\nfast")[0]
+    counts = [0, 1, -1, 30, 2, 0, 1]
+    agree_on(source, [(buffers(lo, hi, None, index, counts), ()) for lo, hi in ends])
