@@ -2,9 +2,9 @@
 
 The fast version of a loop leaves out the cold paths of math functions (see `cold_paths`) and notes for each call
 whether it should have taken one; and what every iteration would compare with the same number is compared in front of
-it. Until calls are checked it may compute with numbers that mean nothing. So it must not
-touch memory at an index that depends on such a number, nor do what could not be done again: where the check fails, the
-full loop repeats the iteration. Adstacks may be written: the iteration that is repeated writes the same slots.
+it. Until calls are checked it may compute with numbers that mean nothing. So it must not touch memory at an index that
+depends on such a number, nor do what could not be done again: where the check fails, the full loop repeats the
+iteration. Adstacks may be written: the iteration that is repeated writes the same slots.
 """
 
 from __future__ import annotations

@@ -184,6 +184,7 @@ def test_what_a_launch_that_failed_was_to_compute_again_is_not_known(
     particles = Particles(arch)
     particles.forward()
     if launched:
+        particles.x[1, 0] = particles.x[1, 0]  # which has it kept
         particles.begin()
         particles.scatter(0, 1.0)  # there was a launch since the last write of its row
 
@@ -194,6 +195,7 @@ def test_what_a_launch_that_failed_was_to_compute_again_is_not_known(
             particles.begin()
     with pytest.raises(qd.AdstackDataAccessError, match=r"a launch of begin .*has failed"):
         particles.scatter.grad(0, 1.0)
+    particles.scatter.grad(1, 1.0)  # of another row
     particles.begin()
     particles.scatter(0, 1.0)
     particles.scatter.grad(0, 1.0)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...analysis.boxes import Box, contains, intersection, slices
 from .blocks import Array, Block
 from .keeping import Kept
-from .saved import Saved
+from .saved import MISSING, Saved
 
 __all__ = ["Difference", "LostError", "difference", "meeting"]
 
@@ -76,10 +76,12 @@ def _patches(changed: Sequence[Saved], within: Sequence[Box]) -> tuple[list[tupl
     writers = dict[str, None]()
     for one in changed:
         if one.lost:
-            raise LostError(one.writers, one.failed)
+            raise LostError(one.writers)
         writers |= dict.fromkeys(one.writers)
         for box, kept, _ in one.patches:
             if meeting(box, within) and not any(contains(patched, box) for patched, _ in patches):
+                if kept is MISSING:
+                    raise LostError(one.writers, one.failed)
                 if isinstance(kept, Kept) and not kept.is_there:
                     raise LostError(one.writers)  # an interrupt came before it was copied
                 patches.append((box, kept if isinstance(kept, np.ndarray) else kept.array()))

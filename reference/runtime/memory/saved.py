@@ -15,8 +15,10 @@ from .keeping import Copies, Kept, keep
 from .ledger import LEDGER
 from .origins import Origins
 
-__all__ = ["Saved"]
+__all__ = ["MISSING", "Saved"]
 
+MISSING: Final[Array] = np.empty(0)
+"""What stands for the contents of a box that are not known."""
 SPARSE: Final = 32
 """When more than one in so many elements has been saved on its own, the rest is saved at once."""
 
@@ -29,8 +31,8 @@ class Saved:
         patches: (box, what it held, where that came from), in the order of the writes: where two overlap the first one
             counts.
         writers: who wrote.
-        lost: whether the contents were given up, or are not known.
-        failed: a launch that failed, after which they are not known; "" if there was none.
+        lost: whether the contents were given up.
+        failed: a launch that failed, after which some contents are not known; "" if there was none.
         boxes: those of the patches.
     """
 
@@ -103,18 +105,16 @@ class Saved:
         for box in boxes:
             if box not in self.boxes and not any(contains(one, box) for one in self._large):
                 self.failed = writer
-                self.patches.append((box, np.empty(0), ((box, unique()),)))
+                self.patches.append((box, MISSING, ((box, unique()),)))
                 self.boxes.add(box)
                 if writer not in self.writers:
                     self.writers += (writer,)
-        if self.failed:
-            self.lose()
 
     def absorb(self, later: Saved) -> list[Kept | Array]:
         """Lead back from what was there after a later one, which nobody asks about on its own; what is not needed."""
         unused: list[Kept | Array] = []
+        self.failed = self.failed or later.failed
         if later.lost and not self.lost:
-            self.failed = later.failed
             self.lose()
         for box, kept, origins in later.patches:
             if box not in self.boxes and not any(contains(one, box) for one in self._large):
