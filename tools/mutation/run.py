@@ -16,11 +16,14 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any, Final, Protocol
+from unittest import mock
 
 import pytest
 
@@ -62,6 +65,8 @@ MOST_BYTES: Final = 16 << 30
 """What a fork may take: a wrong capacity must not take the machine's memory."""
 BROKEN: Final = ("NameError", "UnboundLocalError", "ImportError", "AttributeError: module")
 """What says nothing of the tests: the change made no program."""
+_PROBE: Final = inspection.probe
+"""Finds out in this process what a backend is."""
 FORK: Final = multiprocessing.get_context("fork")
 """How processes start here: with all that was collected."""
 
@@ -125,10 +130,17 @@ def judged(
     _warm()
     files = [str(path) for path in _files(folder, tests)]
     options = ["-q", "--timeout=0", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={folder}"]
-    with _Silence():
+    with _Silence(), mock.patch.object(inspection, "probe", _probed_apart):
         status = pytest.main([*options, *files], plugins=[_Session(mutants, jobs, tell, order, ready)])
     if status != pytest.ExitCode.OK:
         raise RuntimeError(f"the tests can't be collected: pytest ended with {int(status)}")
+
+
+@cache
+def _probed_apart(arch: str) -> inspection.Capabilities | inspection.Unavailable:
+    """What a backend is here, found out in a process of its own: forks of one that has opened a device can't use it."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
+        return apart.submit(_PROBE, arch).result()
 
 
 def _files(folder: Path, patterns: Sequence[str]) -> dict[Path, None]:
@@ -221,6 +233,7 @@ def _tested(mutant: Mutant, items: list[pytest.Item], sender: Connection) -> Non
     signal.signal(signal.SIGPROF, _too_long)
     with tempfile.TemporaryDirectory() as folder:  # nothing compiled by the right program, nor for it
         os.environ["ADSTACK_CACHE_DIR"] = folder
+        mock.patch.object(inspection, "probe", _PROBE).start()
         there = _there(items)
         mutant.apply()
         _run(there, witness)
