@@ -6,7 +6,7 @@ does the same to checks that leave the loop (`irce`, inductive range check elimi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,25 +29,31 @@ class Unguarded:
 
     Attributes:
         in_bounds: accesses -> the axes on which they are in bounds then.
-        limits: (what it has to be below, as an i64 where the loop begins; the induction value, at least 0).
+        limits: the induction value, which is to be at least 0; the access and the axis whose extent it is to be below;
+            and the number that it is to be below as well.
     """
 
     in_bounds: Mapping[Op, Sequence[int]]
-    limits: Sequence[tuple[str, Value]]
+    limits: Sequence[tuple[Value, Op, int, int]]
+
+    def below(self, e: RegionEmitter) -> Iterable[tuple[Value, str]]:
+        """Each of the induction values, with what it is to be below, as an i64 in front of the loop."""
+        extents = ((index, _least(e, extents_of(e, op)[axis], most)) for index, op, axis, most in self.limits)
+        return dict.fromkeys(extents)
 
 
 def unguarded(e: RegionEmitter, loop: Op) -> Unguarded:
-    """The guards of a `for` whose indices are induction values; code that it writes comes in front of the loop."""
+    """The guards of a `for` whose indices are induction values."""
     induction = Induction(loop.regions[0], NARROWEST)
     in_bounds: dict[Op, list[int]] = {}
-    limits: dict[tuple[str, Value], None] = {}
+    limits: list[tuple[Value, Op, int, int]] = []
     for op in loop.regions[0].walk():
         for axis in guarded_axes(e, op):
             index, most = _followed(induction, indices_of(op)[axis])
             if induction.step(index) is not None:
                 in_bounds.setdefault(op, []).append(axis)
-                limits[_least(e, extents_of(e, op)[axis], most), index] = None
-    return Unguarded(in_bounds, list(limits))
+                limits.append((index, op, axis, most))
+    return Unguarded(in_bounds, limits)
 
 
 def _followed(induction: Induction, index: Value) -> tuple[Value, int]:

@@ -157,8 +157,8 @@ class _FastVersion:
         for capacity, index in dict.fromkeys((e.counted[stack].group.capacity, index) for stack, index in self.slots):
             room = self._within(room, self.induction, capacity, index)
         narrow = Induction(e, self.op, self.induction.start, NARROWEST)
-        for extent, index in self.guards.limits:
-            room = self._within(room, narrow, extent, index)
+        for index, limit in self.guards.below(e):
+            room = self._within(room, narrow, limit, index)
         return room if self.plan.unroll == 1 else e.w.let(f"and i64 {room}, {-self.plan.unroll}")
 
     def _within(self, room: str, induction: Induction, limit: str, index: Value) -> str:
