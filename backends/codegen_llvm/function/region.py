@@ -5,7 +5,7 @@ Scalar operations are emitted here; ops with effects, memory or regions by what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -54,14 +54,17 @@ class FastPath:
     """The state of code in the fast version of a loop (see `adstack.analysis.loop_versioning`).
 
     Attributes:
-        misses: conditions (i1) under which a cold path should have been taken: then its results mean nothing.
+        misses: conditions (i1) under which a cold path should have been taken, or under which a load was out of bounds:
+            then its results mean nothing.
         slots: per adstack and index, a pointer to the slot that the present iteration touches, which is in bounds.
         in_bounds: guarded accesses -> the axes on which they are in bounds.
+        clamped: guarded loads that are a miss where they are out of bounds, and read the first element of their place.
     """
 
     misses: list[str] = field(default_factory=list)
     slots: dict[tuple[Value, Value], str] = field(default_factory=dict)
     in_bounds: Mapping[Op, Sequence[int]] = field(default_factory=dict)
+    clamped: Set[Op] = frozenset()
 
 
 class RegionEmitter(FunctionWriter):

@@ -7,12 +7,13 @@ and is jumped over if none does, and the results are selected; a short side with
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from adstack.analysis.cold_paths import LONG, hot_side
 from adstack.ir.ops import CALL, IF
 from adstack.ir.structure import Op, Region, Value
 
-from ..function.region import FastPath, RegionEmitter, handles
+from ..function.region import RegionEmitter, handles
 from ..text.writer import any_of, type_text
 from .outlining import call_outlined, call_outlined_per_lane
 
@@ -48,7 +49,7 @@ def _uniform_if(e: RegionEmitter, op: Op) -> None:
     arms, outer = [], e.fast_path
     for label, region in zip((then, orelse), op.regions, strict=True):
         e.enter(label)
-        e.fast_path = None if outer is None else FastPath(slots=outer.slots, in_bounds=outer.in_bounds)
+        e.fast_path = None if outer is None else replace(outer, misses=[])
         if e.task is None and e.lanes == 1 and len(region.ops) > LONG:
             names = call_outlined(e, region)
         else:

@@ -1,9 +1,9 @@
 """Loop versioning: a fast version of a loop in front of the full one, which runs what the fast one leaves.
 
 The fast version runs several iterations at once, and what is left of them one by one, without the cold paths of math
-functions, without comparing adstacks with their capacity, and without guards of accesses whose indices change by the
-same number each time: in how many iterations all of these are in bounds is computed in front of it. Where a cold path
-should have been taken, it ends with the values from before these iterations, and the full loop goes on from there.
+functions, without comparing adstacks with their capacity, and without guards (see `unguarded`): in how many iterations
+slots, and indices that change by the same number each time, are in bounds is computed in front of it. Where a cold path
+should have been taken, or another index was out of bounds, it ends with the values from before these iterations, and the full loop goes on from there.
 Threads of a device that run together then have no branches in these iterations, and constants and addresses stay in
 registers, which calls of the cold paths would have cost. Nor do they part: around the atomic operations that report an
 adstack without room, which only the full loop has, NVIDIA's assembler lets threads of a warp go on without each other,
@@ -44,7 +44,7 @@ def run_fast_version(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str
     if e.task is None or e.task.debug or not e.target.loop_versions or e.lanes > 1:
         return list(start)
     guards = unguarded(e, op)
-    version = fast_loop(op, e.counted, unguarded=bool(guards.in_bounds))
+    version = fast_loop(op, e.counted, unguarded=bool(guards.in_bounds), clamped=guards.clamped)
     if version is None:
         return list(start)
     induction = Induction(e, op, start[0])
@@ -97,7 +97,7 @@ class _FastVersion:
         phis = Phis(e, [*args, *("ptr" for _ in first)], [*start, *first])
         e.split(e.w.let(f"icmp ne i64 {trips}, 0"), inside, self.rest)
         phis.enter(inside)
-        names, fast_path = phis.names, FastPath(in_bounds=self.guards.in_bounds)
+        names, fast_path = phis.names, FastPath(in_bounds=self.guards.in_bounds, clamped=self.plan.clamped)
         for k in range(self.plan.unroll):
             names = self._iteration(fast_path, names, phis.names if k == self.plan.unroll - 1 else None)
         self.sources.append((names[: len(args)], e.block))
@@ -122,7 +122,7 @@ class _FastVersion:
             e.bind(arg, name)
         fast_path.slots = dict(zip(self.slots, names[carried:], strict=True))
         e.fast_path = fast_path
-        outer, e.current = e.current, None
+        outer, e.current = e.current, body
         for k, op in enumerate(body.ops):
             if before is not None and k == self.plan.check:
                 self._check(fast_path, before[:carried])
@@ -159,6 +159,8 @@ class _FastVersion:
         narrow = Induction(e, self.op, self.induction.start, NARROWEST)
         for index, limit in self.guards.below(e):
             room = self._within(room, narrow, limit, index)
+        for extent in self.guards.extents(e) if self.plan.clamped else ():
+            room = e.w.let(f"select i1 {e.w.let(f'icmp eq i64 {extent}, 0')}, i64 0, i64 {room}")
         return room if self.plan.unroll == 1 else e.w.let(f"and i64 {room}, {-self.plan.unroll}")
 
     def _within(self, room: str, induction: Induction, limit: str, index: Value) -> str:

@@ -53,10 +53,7 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
 
 
 def _run(e: RegionEmitter, op: Op) -> list[Op]:
-    """The updates that can be combined together with one; what they need is emitted.
-
-    It stays alone on the fast path of a loop: what follows may have to wait until the path is known to hold.
-    """
+    """The updates that can be combined together with one; what they need is emitted."""
     if e.current is None:
         return [op]
     run, constants = run_of_updates(op, e.current.ops, lambda other: joins(e, other) and _alike(other) == _alike(op))

@@ -16,7 +16,7 @@ from adstack.ir.ops import ATOMIC, CALL, LOAD, SERIAL_LOOPS
 from adstack.ir.structure import Op, Place, Value
 from adstack.ir.types import i64, u1
 
-from ..function.region import RegionEmitter
+from ..function.region import FastPath, RegionEmitter
 from ..function.target import HOST
 from ..text.writer import any_of, type_text
 from .accesses import FEW, compared, indices_of, is_any_out, is_crowded, is_guarded, is_out, run_of
@@ -45,6 +45,8 @@ def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = N
     """
     if not is_guarded(e, op):
         return access()
+    if e.fast_path is not None and op in e.fast_path.clamped:
+        return _clamped(e, e.fast_path, op, access)
     pairs = compared(e, op)
     width = _width(e, pairs)
     if width > 1 and (e.mask is not None or not (op.opdef is ATOMIC or (_is_run(e, op) and not is_crowded(e)))):
@@ -87,15 +89,28 @@ def _can_go_aside(e: RegionEmitter, op: Op, width: int) -> bool:
     return e.target is HOST and e.lanes > 1
 
 
+def _clamped(e: RegionEmitter, path: FastPath, op: Op, access: Access) -> str | None:
+    """The access where it is inside, elsewhere the same one to the first element, which is a miss of the fast path."""
+    inside = is_inside(e, op)
+    path.misses.append(e.w.let(f"xor i1 {inside}, true"))
+    return _elsewhere(e, f"i1 {inside}", e.frame.pointers[op.attrs["place"].name], access)
+
+
 def _aside(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
     """The access where it is inside, elsewhere the same one to memory that reads as 0, or that nobody reads."""
-    outer, e.aside = e.aside, (inside, UNREAD if op.opdef.writes else _zeros(e))
-    name = access()
-    e.aside = outer
+    name = _elsewhere(e, inside, UNREAD if op.opdef.writes else _zeros(e), access)
     if name is None or not op.opdef.writes:
         return name
     form = e.form(op.result)
     return e.w.let(f"select {inside}, {form} {name}, {form} zeroinitializer")
+
+
+def _elsewhere(e: RegionEmitter, inside: str, other: str, access: Access) -> str | None:
+    """The access, to `other` where it is not inside."""
+    outer, e.aside = e.aside, (inside, other)
+    name = access()
+    e.aside = outer
+    return name
 
 
 def _zeros(e: RegionEmitter) -> str:

@@ -236,3 +236,43 @@ def test_what_is_outside_in_some_iterations_is_0_in_these(which, index):
     assert which not in ("behind", "in front") or index != "i32" or f"i64 {2**31})" in text.partition("\nfast")[0]
     counts = [0, 1, -1, 30, 2, 0, 1]
     agree_on(source, [(buffers(lo, hi, None, index, counts), ()) for lo, hi in ends])
+
+
+ANYWHERE = {
+    "of numbers": "%number = load guarded (0) @count[%k] : i32\n%g = load guarded (0) @f[%number] : f32",
+    "of numbers of numbers": "%a = load guarded (0) @count[%k] : i32\n%b = load guarded (0) @count[%a] : i32\n"
+    "%g = load guarded (0) @f[%b] : f32",
+    "of what is carried": "%at = cast %v : i32\n%g = load guarded (0) @f[%at] : f32",
+    "under a condition": "%number = load guarded (0) @count[%k] : i32\n%q = const 1.0 : f32\n%p = lt %v, %q : u1\n"
+    "%g = if %p -> (f32) {\n%a = load guarded (0) @f[%number] : f32\nyield %a\n} else {\nyield %v\n}",
+    "and of a function": "%s = call @sin.f32 %v : f32\n%at = cast %s : i32\n%h = load guarded (0) @f[%at] : f32\n"
+    "%g = add %h, %s : f32",
+    "on two axes": "%number = load guarded (0) @count[%k] : i32\n%g = load guarded (0, 1) @m[%number, %k] : f32",
+}
+
+
+@pytest.mark.parametrize("which", ANYWHERE)
+def test_loads_at_any_index_of_several_iterations_are_on_their_way_together(which):
+    """Where one of them is outside, the full loop does that iteration again, and says so: as the interpreter does."""
+    source = loop(ANYWHERE[which] + "\n%w = add %g, %v : f32")
+    before, _, after = device_text(source).partition("\nfast")
+    assert "i64 0, i64 %" in before  # without elements there is none to read instead
+    fast = after.partition("\nrest")[0]
+    assert "cmpxchg" not in fast
+    assert len(re.findall(r"= load float, ptr", fast)) == 4
+    cases = []
+    for outside in ((), (0,), (3,), (4,), (6, 7), (11,), (13,)):
+        counts = np.arange(14) % 2
+        counts[list(outside)] = [99, -1][: len(outside)]
+        for hi in (3, 4, 11, 14):
+            cases.append((buffers(0, hi, None, counts=counts), ()))
+    nothing = buffers(0, 5, None, counts=range(5))
+    cases.append(({**nothing, "f": np.zeros(0, np.float32), "m": np.zeros((2, 0), np.float32)}, ()))
+    agree_on(source, cases)
+
+
+def test_what_cannot_be_done_again_keeps_its_guards():
+    body = f"%old = atomic add @count[%i], %one : i32\n{ANYWHERE['of numbers']}\n%w = add %g, %v : f32"
+    fast = device_text(loop(body)).partition("\nfast")[2].partition("\nrest")[0]
+    assert fast.count("cmpxchg") == 1  # the number's index grows by 1
+    agree_on(loop(body), [(buffers(0, 7, None, counts=[0, 1, 99, 3, -1, 5, 6]), ())])

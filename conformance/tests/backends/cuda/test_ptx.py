@@ -211,6 +211,14 @@ def test_what_a_warp_adds_to_one_element_is_combined_first(kind, dtype, tmp_path
     assemble(code, tmp_path)
 
 
+def test_updates_are_combined_in_a_loop_that_does_without_guards_as_in_the_guarded_one(tmp_path):
+    source = INNER.replace("{t}", "f32").replace("{kind}", "add").replace("atomic", "atomic guarded (0)")
+    code = device_code(source)
+    assert code.count("vote.sync.all") == 2
+    assert code.count("shfl.sync.bfly.b32") == 2 * 2 * 5
+    assemble(code, tmp_path)
+
+
 BESIDE = parallel(
     """%two = const 2 : i32
 for %k = %zero to %two {
