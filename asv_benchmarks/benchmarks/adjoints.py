@@ -44,8 +44,11 @@ def on_device(arch, work, rounds=15):
 
     Forward runs are without gradients, so that nothing is kept for them; before every reverse run they are 1 again.
     """
-    qd = opened(arch)
-    make, size = WORKS[work][0], ON_DEVICES[work]
+    return timed_on_device(opened(arch), WORKS[work][0], ON_DEVICES[work], rounds)
+
+
+def timed_on_device(qd, make, size, rounds=15):
+    """`on_device` of what makes a work, and its size."""
     plain, whole = make(qd, size, grads=False), make(qd, size)
     called(whole.forward)
     whole.seed()

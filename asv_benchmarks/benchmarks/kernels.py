@@ -69,8 +69,8 @@ def recurrence(qd, size, **options):
     return forward, ()
 
 
-def gather(qd, size):
-    x, z, w = (qd.field(qd.f32, shape=size) for _ in range(3))
+def gather(qd, size, **options):
+    x, z, w = (qd.field(qd.f32, shape=size, **options) for _ in range(3))
     deg, col = qd.field(qd.i32, shape=size), qd.field(qd.i32, shape=(size, 16))
     draw = np.random.default_rng(0)
     x.from_numpy(draw.random(size, dtype=np.float32))
@@ -86,6 +86,8 @@ def gather(qd, size):
                 acc += w[col[i, j]] * x[i]
             z[i] = acc
 
+    if options.get("needs_grad"):
+        z.grad.fill(1.0)
     return forward, ()
 
 
