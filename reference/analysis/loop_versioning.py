@@ -2,9 +2,10 @@
 
 The fast version of a loop leaves out the cold paths of math functions (see `cold_paths`) and notes for each call
 whether it should have taken one; it may read another element where a load is out of bounds, and notes that, too; and
-what every iteration would compare with the same number is compared in front of it. Until that is checked it may compute with numbers that mean nothing. So it must not touch memory at an index that
-depends on such a number, nor do what could not be done again: where the check fails, the full loop repeats the
-iteration. Adstacks may be written: the iteration that is repeated writes the same slots.
+what every iteration would compare with the same number is compared in front of it. Until that is checked it may compute
+with numbers that mean nothing. So it must not touch memory at an index that depends on such a number, nor do what could
+not be done again: where the check fails, the full loop repeats the iteration. Adstacks may be written: the iteration
+that is repeated writes the same slots.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class FastLoop:
     Attributes:
         unroll: how many iterations of the original loop it runs at once.
         check: the position, among the ops of the last of these iterations, in front of which it checks whether there
-            was a miss: a call should have taken a cold path, or a load was out of bounds; None if there are no such. It is in front of all updates of memory:
-            those that stand beside each other can be emitted together.
+            was a miss: a call should have taken a cold path, or a load was out of bounds; None if there are no such. It
+            is in front of all updates of memory: those that stand beside each other can be emitted together.
         clamped: the loads that read another element where they are out of bounds.
     """
 

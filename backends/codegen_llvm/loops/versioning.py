@@ -3,11 +3,12 @@
 The fast version runs several iterations at once, and what is left of them one by one, without the cold paths of math
 functions, without comparing adstacks with their capacity, and without guards (see `unguarded`): in how many iterations
 slots, and indices that change by the same number each time, are in bounds is computed in front of it. Where a cold path
-should have been taken, or another index was out of bounds, it ends with the values from before these iterations, and the full loop goes on from there.
-Threads of a device that run together then have no branches in these iterations, and constants and addresses stay in
-registers, which calls of the cold paths would have cost. Nor do they part: around the atomic operations that report an
-adstack without room, which only the full loop has, NVIDIA's assembler lets threads of a warp go on without each other,
-and they do not meet again. Which loops have a fast version is decided in `adstack.analysis.loop_versioning`.
+should have been taken, or another index was out of bounds, it ends with the values from before these iterations, and
+the full loop goes on from there. Threads of a device that run together then have no branches in these iterations, and
+constants and addresses stay in registers, which calls of the cold paths would have cost. Nor do they part: around the
+atomic operations that report an adstack without room, which only the full loop has, NVIDIA's assembler lets threads of
+a warp go on without each other, and they do not meet again. Which loops have a fast version is decided in
+`adstack.analysis.loop_versioning`.
 """
 
 from __future__ import annotations
@@ -128,6 +129,7 @@ class _FastVersion:
                 self._check(fast_path, before[:carried])
             if op is not body.terminator:
                 e.op(op)
+        e.settle()
         e.fast_path, e.current = None, outer
         index = body.args[0]
         step = e.w.let(f"add {e.form(index)} {names[0]}, {e.w.constant(1, index.dtype, 1)}")

@@ -37,6 +37,7 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
     e.joined.update(run[1:])
     kind, dtype = op.attrs["kind"], op.attrs["place"].dtype
     addresses = [address_of(e, o.attrs["place"], indices_of(o), inbounds=False).name for o in run]
+    e.settle()
     together, apart, after = e.label("whole"), e.label("apart"), e.label("joined")
     e.split(_agree(e, run, addresses), together, apart)
     e.enter(together)
@@ -48,6 +49,7 @@ def join(e: RegionEmitter, op: Op, update: Update) -> None:
     e.enter(apart)
     for o, address in zip(run, addresses, strict=True):
         guarded(e, o, lambda o=o, address=address: _find_peers(e, o, address, update))  # type: ignore[misc]
+    e.settle()
     e.jump(after)
     e.enter(after)
 

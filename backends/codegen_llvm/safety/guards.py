@@ -20,6 +20,7 @@ from ..function.region import FastPath, RegionEmitter
 from ..function.target import HOST
 from ..text.writer import any_of, type_text
 from .accesses import FEW, compared, indices_of, is_any_out, is_crowded, is_guarded, is_out, run_of
+from .deferred import deferred
 from .notes import UNREAD, Note, note_first, report, word_of
 
 __all__ = ["guarded", "is_inside", "when_inside"]
@@ -47,6 +48,8 @@ def guarded(e: RegionEmitter, op: Op, access: Access, careful: Access | None = N
         return access()
     if e.fast_path is not None and op in e.fast_path.clamped:
         return _clamped(e, e.fast_path, op, access)
+    if e.target is not HOST:
+        return deferred(e, op, access)
     pairs = compared(e, op)
     width = _width(e, pairs)
     if width > 1 and (e.mask is not None or not (op.opdef is ATOMIC or (_is_run(e, op) and not is_crowded(e)))):
@@ -106,7 +109,7 @@ def _aside(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
 
 
 def _elsewhere(e: RegionEmitter, inside: str, other: str, access: Access) -> str | None:
-    """The access, to `other` where it is not inside."""
+    """The access, to `other` where it is not inside: a condition with its type, of all lanes or of each."""
     outer, e.aside = e.aside, (inside, other)
     name = access()
     e.aside = outer

@@ -264,8 +264,7 @@ def test_loads_at_any_index_of_several_iterations_are_on_their_way_together(whic
     for outside in ((), (0,), (3,), (4,), (6, 7), (11,), (13,)):
         counts = np.arange(14) % 2
         counts[list(outside)] = [99, -1][: len(outside)]
-        for hi in (3, 4, 11, 14):
-            cases.append((buffers(0, hi, None, counts=counts), ()))
+        cases += [(buffers(0, hi, None, counts=counts), ()) for hi in (3, 4, 11, 14)]
     nothing = buffers(0, 5, None, counts=range(5))
     cases.append(({**nothing, "f": np.zeros(0, np.float32), "m": np.zeros((2, 0), np.float32)}, ()))
     agree_on(source, cases)

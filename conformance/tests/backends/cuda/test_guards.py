@@ -58,3 +58,22 @@ def test_what_is_outside_is_raised_though_the_kernel_is_gone(cuda):
     with pytest.raises(AdstackOutOfBoundsError):
         qd.sync()
     qd.sync()
+
+
+def test_of_several_accesses_outside_the_first_one_is_raised(cuda):
+    cuda()
+    x, y, out = qd.field(qd.i32, shape=9), qd.field(qd.i32, shape=8), qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def read(n: qd.i32, m: qd.i32):
+        for i in out:
+            total = x[n] + y[m]
+            if n > 3:
+                total += y[n]
+            out[i] = total
+
+    for n, m, extent in ((9, 8, 9), (8, 9, 8), (8, 7, 8), (3, 8, 8), (9, 0, 9)):
+        with pytest.raises(AdstackOutOfBoundsError, match=rf"outside its extents \({extent}\)"):
+            [step() for step in (functools.partial(read, n, m), qd.sync)]
+    read(8 - 1, 0)
+    qd.sync()
