@@ -174,7 +174,6 @@ class _TaskEmitter:
         e.rows = self._rows(e, lanes, parallel=True)
         for op in header:
             e.op(op)
-        e.settle()
         box = Box(e, loop, known_extent(loop, header))
         reductions = Reductions({} if self.debug else self.analyses.get(by_place, loop.regions[0]))
         reductions.prepare(e, loop.regions[0])

@@ -130,22 +130,11 @@ class RegionEmitter(FunctionWriter):
     def region(self, region: Region) -> Sequence[Value]:
         """Emit the ops; gives what the terminator hands on."""
         outer, self.current, self.pending = (self.current, self.pending), region, None
-        self._ops(region)
+        for op in sorted(region.ops[:-1], key=self.sunk.__contains__) if self.sunk else region.ops[:-1]:
+            self.op(op)
         self.settle()
         self.current, self.pending = outer
         return region.terminator.operands
-
-    def unsettled(self, region: Region, first: Pending) -> tuple[Sequence[Value], Pending | None]:
-        """The same, beginning with accesses of its own; and those that are still to be looked at."""
-        outer, self.current, self.pending = (self.current, self.pending), region, first
-        self._ops(region)
-        pending = self.pending
-        self.current, self.pending = outer
-        return region.terminator.operands, pending
-
-    def _ops(self, region: Region) -> None:
-        for op in sorted(region.ops[:-1], key=self.sunk.__contains__) if self.sunk else region.ops[:-1]:
-            self.op(op)
 
     def settle(self) -> None:
         """Look at the accesses that are still to be looked at: what comes next may report others, or may end early."""

@@ -13,9 +13,7 @@ from adstack.analysis.cold_paths import LONG, hot_side
 from adstack.ir.ops import CALL, IF
 from adstack.ir.structure import Op, Region, Value
 
-from ..function.region import Pending, RegionEmitter, handles
-from ..function.target import HOST
-from ..safety.deferred import Deferred, lift
+from ..function.region import RegionEmitter, handles
 from ..text.writer import any_of, type_text
 from .outlining import call_outlined, call_outlined_per_lane
 
@@ -49,23 +47,17 @@ def _uniform_if(e: RegionEmitter, op: Op) -> None:
     then, orelse, after = e.label("then"), e.label("else"), e.label("after")
     e.split(e.scalar(op.operands[0]), then, orelse)
     arms, outer = [], e.fast_path
-    sides = list[tuple[Region, Pending | None, str]]()
     for label, region in zip((then, orelse), op.regions, strict=True):
         e.enter(label)
         e.fast_path = None if outer is None else replace(outer, misses=[])
         if e.task is None and e.lanes == 1 and len(region.ops) > LONG:
-            names, pending = call_outlined(e, region), None
-        elif e.target is HOST:
-            names, pending = [e.at(v, e.width(r)) for v, r in zip(e.region(region), op.results, strict=True)], None
+            names = call_outlined(e, region)
         else:
-            values, pending = e.unsettled(region, Deferred(in_branch=True))
-            names = [e.scalar(v) for v in values]
+            names = [e.at(v, e.width(r)) for v, r in zip(e.region(region), op.results, strict=True)]
         names.append("false" if e.fast_path is None else any_of(e.w, e.fast_path.misses))
         arms.append((names, e.block))
-        sides.append((region, pending, e.block))
         e.jump(after)
     e.enter(after)
-    lift(e, sides)
     for k, result in enumerate(op.results):
         pairs = ", ".join(f"[ {names[k]}, %{block} ]" for names, block in arms)
         e.bind(result, e.w.let(f"phi {e.form(result)} {pairs}"))
