@@ -12,11 +12,11 @@ from typing import Final
 
 from ..analysis.facts import extents, memory_of
 from ..analysis.ranges import Key, Range, Ranges, is_integer
-from ..ir.structure import Op, Program, Value
+from ..ir.structure import Op, Program, Task, Value
 from ..ir.types import DType
 from ..transforms.memory.guard import Walk
 
-__all__ = ["Assumed", "Condition", "Term", "assumed"]
+__all__ = ["Assumed", "Condition", "Term", "assumed", "assumed_of"]
 
 Term = tuple[str, int] | int | None
 """What a launch knows: the extent of an axis (name of a place, axis), a scalar argument by its number, None for 0."""
@@ -51,15 +51,19 @@ class Assumed:
 
 def assumed(program: Program) -> Assumed:
     """The guards of a program that launches can do without, and the conditions for that."""
-    inside: dict[Op, tuple[int, ...]] = {}
-    conditions: dict[tuple[Condition, ...], None] = {}
-    for task in program.tasks:
-        if any("guarded" in op.attrs for op in task.body.walk()):
-            walk = _Assuming(task.body.args)
-            walk.region(task.body)
-            inside.update(walk.inside)
-            conditions.update(dict.fromkeys(walk.conditions()))
+    parts = [assumed_of(task) for task in program.tasks]
+    conditions = dict.fromkeys(clause for part in parts for clause in part.conditions)
+    inside = {op: axes for part in parts for op, axes in part.inside.items()}
     return Assumed(tuple(_strictest(conditions)), inside)
+
+
+def assumed_of(task: Task) -> Assumed:
+    """The same of one task."""
+    if not any("guarded" in op.attrs for op in task.body.walk()):
+        return Assumed()
+    walk = _Assuming(task.body.args)
+    walk.region(task.body)
+    return Assumed(tuple(_strictest(walk.conditions())), walk.inside)
 
 
 def _strictest(clauses: Iterable[tuple[Condition, ...]]) -> Iterator[tuple[Condition, ...]]:

@@ -36,6 +36,7 @@ class TaskFrame(Frame[str, str]):
         array_limit: what local arrays may take of the frame, in bytes.
         read_only: names of the places that no iteration writes to, where the target gains from knowing them.
         in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that this code is for.
+        seldom: whether hardly any launch comes to this code: it is to be short.
         note_bytes: of what is noted of an access outside until the function ends; 0 if nothing is.
         noted, noted_bytes: what of an iteration stands in the next note from the start: (name, type) -> what a table
             says of it, and where it ends; see `safety.notes`.
@@ -58,6 +59,7 @@ class TaskFrame(Frame[str, str]):
     array_limit: int = 0
     read_only: frozenset[str] = frozenset()
     in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)
+    seldom: bool = False
     note_bytes: int = 0
     noted: dict[tuple[str, DType], list[int]] = field(default_factory=dict)
     noted_bytes: int = 0

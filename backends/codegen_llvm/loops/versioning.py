@@ -42,7 +42,7 @@ def run_fast_version(e: RegionEmitter, op: Op, start: Sequence[str]) -> list[str
         op: the loop.
         start: its first index, and what it carries.
     """
-    if e.task is None or e.task.debug or not e.target.loop_versions or e.lanes > 1:
+    if e.task is None or e.task.debug or e.task.seldom or not e.target.loop_versions or e.lanes > 1:
         return list(start)
     guards = unguarded(e, op)
     version = fast_loop(op, e.counted, unguarded=bool(guards.in_bounds), clamped=guards.clamped)
