@@ -113,7 +113,7 @@ def _is_short(e: RegionEmitter, body: Region) -> bool:
     What one of them loads does not wait for what another has computed; drivers unroll few loops by themselves.
     """
     traits, ops = e.m.traits, body.ops
-    return traits.endless and traits.threads > 0 and len(ops) <= _SHORT and not any(op.regions for op in ops)
+    return traits.dedicated and len(ops) <= _SHORT and not any(op.regions for op in ops)
 
 
 def _threads(e: RegionEmitter, op: Op, team: TeamCode) -> None:

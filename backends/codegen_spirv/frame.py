@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from adstack.backends.shared.thread_code import Frame
+from adstack.ir.structure import Op
 
 from .assembly.code import Num
 from .memory import Address
@@ -22,6 +24,7 @@ class TaskFrame(Frame[Num, Address]):
         keys: of the random streams, by name: "seed", "launch" (u32).
         thread, threads: the number of this thread, and how many there are (u64).
         rows: of the thread in the adstack heap, if the task has any.
+        in_bounds: guarded accesses -> the axes on which they are in bounds in the launches that the code is for.
         counter: a variable that counts the random numbers drawn (u32), if any are.
     """
 
@@ -31,3 +34,4 @@ class TaskFrame(Frame[Num, Address]):
     threads: Num
     rows: Rows | None = None
     counter: int = 0
+    in_bounds: Mapping[Op, tuple[int, ...]] = field(default_factory=dict)

@@ -31,7 +31,7 @@ def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
     Returns:
         What is read; 0 if an index is out of bounds, which is reported.
     """
-    if "guarded" not in op.attrs:
+    if not _axes(e, op):
         return access()
     bad = _noted(e, op)
     dtype = op.result.dtype
@@ -46,7 +46,7 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], None]) -> None:
         op: the access; without the attribute "guarded" there is no condition.
         act: emits what is to be done.
     """
-    if "guarded" not in op.attrs:
+    if not _axes(e, op):
         act()
         return
     e.c.when(~_noted(e, op), act)
@@ -54,7 +54,13 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], None]) -> None:
 
 def is_inside(e: RegionEmitter, op: Op) -> Num:
     """Whether an access is inside; nothing is recorded."""
-    return ~_outside(e, op) if "guarded" in op.attrs else e.c.const(True, u1)
+    return ~_outside(e, op) if _axes(e, op) else e.c.const(True, u1)
+
+
+def _axes(e: RegionEmitter, op: Op) -> list[int]:
+    """The axes on which an access may be out of bounds."""
+    inside = e.frame.in_bounds.get(op, ())
+    return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
 
 
 def _noted(e: RegionEmitter, op: Op) -> Num:
@@ -67,7 +73,7 @@ def _noted(e: RegionEmitter, op: Op) -> Num:
 def _outside(e: RegionEmitter, op: Op) -> Num:
     """Whether some guarded index is out of bounds."""
     indices, extents = _indices(op), _extents(e, op)
-    bad = [_over(e, indices[axis], extents[axis], _known(op, axis)) for axis in op.attrs["guarded"]]
+    bad = [_over(e, indices[axis], extents[axis], _known(op, axis)) for axis in _axes(e, op)]
     return functools.reduce(operator.or_, bad)
 
 

@@ -63,6 +63,11 @@ class Traits:
     nearest: tuple[int, ...] = (16, 32, 64)
     denormals: tuple[int, ...] = (16, 32, 64)
 
+    @property
+    def dedicated(self) -> bool:
+        """Whether this is a device of its own, and no processor that plays one."""
+        return self.endless and self.threads > 0
+
 
 IEEE = Traits()
 """The traits of a device that keeps every rule of IEEE 754."""

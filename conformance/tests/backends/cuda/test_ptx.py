@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from assumptions_kit import STEP, steps
 from cpu_kit import tasks_of
 from cuda_kit import ADDS, agree_on, assemble, device_code, device_text, joined
 from interpreter_kit import parallel
@@ -239,24 +240,6 @@ def test_accesses_beside_each_other_are_reported_behind_all_of_them(tmp_path):
         agree_on(source, [({**values, "count": np.full(100, number, np.int32)}, ())])
 
 
-STEP = """kernel @k(%t: i32) {
-  place @u : f32[9, 64] field
-  place @x : f32[?] field
-  %zero = const 0 : i32
-  %one = const 1 : i32
-  %n = shape @x, 0 : i32
-  parallel_for (%i = %zero to %n) {
-    %v = load guarded (0, 1) @u[%t, %i] : f32
-    %g = load @x[%i] : f32
-    %w = add %v, %g : f32
-    %s = add %t, %one : i32
-    store guarded (0, 1) @u[%s, %i], %w
-    yield
-  }
-  return
-}"""
-
-
 def test_launches_whose_arguments_and_extents_are_in_order_run_without_guards(tmp_path):
     """The others run with them: where an argument is outside, an extent, both, or where the argument's sum wraps."""
     text = device_text(STEP)
@@ -264,9 +247,7 @@ def test_launches_whose_arguments_and_extents_are_in_order_run_without_guards(tm
     fits, _, every = launches.partition("\nevery")
     assert ("cmpxchg" in fits, "cmpxchg" in every) == (False, True)
     assemble(device_code(STEP), tmp_path)
-    for size in (0, 3, 64, 65):
-        values = {"u": np.arange(576, dtype=np.float32).reshape(9, 64), "x": np.arange(size, dtype=np.float32)}
-        agree_on(STEP, [(values, (t,)) for t in (-(2**31), -2, -1, 0, 3, 7, 8, 9, 2**31 - 1)])
+    agree_on(STEP, steps())
 
 
 BESIDE = parallel(
