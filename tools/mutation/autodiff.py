@@ -46,6 +46,8 @@ TESTS: Final = (
     "backends/codegen_llvm/test_access",
     "backends/codegen_llvm/test_versioning",
     "backends/codegen_llvm/test_checks",
+    "backends/codegen_llvm/test_deferred",
+    "backends/cuda/test_guards",
     "../../tools/mutation/cases",
 )
 LIKELY: Final = {

@@ -275,3 +275,14 @@ def test_what_cannot_be_done_again_keeps_its_guards():
     fast = device_text(loop(body)).partition("\nfast")[2].partition("\nrest")[0]
     assert fast.count("cmpxchg") == 1  # the number's index grows by 1
     agree_on(loop(body), [(buffers(0, 7, None, counts=[0, 1, 99, 3, -1, 5, 6]), ())])
+
+
+def test_a_load_that_is_in_bounds_because_of_a_number_waits_for_it():
+    body = (
+        "%number = load guarded (0) @count[%k] : i32\n%top = const 3 : i32\n%at = min %number, %top : i32\n"
+        "%g = load @f[%at] : f32\n%w = add %g, %v : f32"
+    )
+    one = the_loop(loop(body))
+    clamped = {op for op in one.regions[0].walk() if "guarded" in op.attrs}
+    assert len(clamped) == 1
+    assert fast_loop(one, (), clamped=clamped) is None

@@ -10,9 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from assumptions_kit import STEP, steps
 from cpu_kit import tasks_of
-from cuda_kit import ADDS, agree_on, assemble, device_code, device_text, joined
+from cuda_kit import ADDS, assemble, device_code, device_text, joined
 from interpreter_kit import parallel
 from nightly_kit import BY_NIGHT
 from suites import first_variants, without_bounds
@@ -218,36 +217,6 @@ def test_updates_are_combined_in_a_loop_that_does_without_guards_as_in_the_guard
     assert code.count("vote.sync.all") == 2
     assert code.count("shfl.sync.bfly.b32") == 2 * 2 * 5
     assemble(code, tmp_path)
-
-
-def test_accesses_beside_each_other_are_reported_behind_all_of_them(tmp_path):
-    source = parallel(
-        "%at = load @count[%i] : i32\n%a = load guarded (0) @x[%at] : f32\n%b = load guarded (0) @y[%at] : f32\n"
-        "%c = add %a, %b : f32\nstore guarded (0) @z[%at], %c",
-        100,
-        "place @x : f32[9] field\nplace @y : f32[?] field\nplace @z : f32[7] field\nplace @count : i32[?] field",
-    )
-    code = device_code(source)
-    assert code.count("atom.relaxed.gpu.global.cas.b64") == 3
-    assert code.index("atom.relaxed.gpu.global.cas.b64") > code.index("st.global.b32")
-    assemble(code, tmp_path)
-    for number in (3, 7, 8, 9, -1):
-        values = {
-            "x": np.arange(9, dtype=np.float32),
-            "y": np.arange(8, dtype=np.float32),
-            "z": np.zeros(7, np.float32),
-        }
-        agree_on(source, [({**values, "count": np.full(100, number, np.int32)}, ())])
-
-
-def test_launches_whose_arguments_and_extents_are_in_order_run_without_guards(tmp_path):
-    """The others run with them: where an argument is outside, an extent, both, or where the argument's sum wraps."""
-    text = device_text(STEP)
-    _, _, launches = text.partition("\nfits")
-    fits, _, every = launches.partition("\nevery")
-    assert ("cmpxchg" in fits, "cmpxchg" in every) == (False, True)
-    assemble(device_code(STEP), tmp_path)
-    agree_on(STEP, steps())
 
 
 BESIDE = parallel(
