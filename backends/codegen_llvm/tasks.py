@@ -30,7 +30,6 @@ from adstack.ir.ops import RANDOM
 from adstack.ir.structure import Op, Program, Region, Task
 from adstack.ir.types import DType, i64
 from adstack.runtime.adstacks.layout import Placement
-from adstack.runtime.assume import Assumed, assumed_of
 
 from .adstacks import machine
 from .adstacks.counted import counted_stacks
@@ -49,7 +48,7 @@ from .memory import access, atomics, thread_heap
 from .memory.exclusive_updates import exclusive_atomics
 from .memory.reductions import Reductions
 from .safety import checks, notes
-from .safety.assumptions import holds
+from .safety.assumptions import in_versions
 from .text.writer import Writer, type_text
 
 __all__ = ["Emitted", "emit_counts", "emit_program"]
@@ -195,7 +194,7 @@ class _TaskEmitter:
             start = self._vector_loop(e, box, reductions, lanes, rest, in_rows=in_rows)
         if reductions.apart or (rest is Rest.ONE_BY_ONE and not in_rows):
             reductions.open(e)
-            self._versions(e, lambda: self._iterate(e, start, stop, step, box.bind_one, loop.regions[0]))
+            in_versions(e, self.task, lambda: self._iterate(e, start, stop, step, box.bind_one, loop.regions[0]))
             reductions.close(e)
         _finish(e)
         head = self.target.parallel if e.team is None else e.team.blocks.head
@@ -312,23 +311,6 @@ class _TaskEmitter:
         e.jump(head)
         e.enter(after)
         return position
-
-    def _versions(self, e: RegionEmitter, run: Callable[[], object]) -> None:
-        """Emit a loop over iterations; twice where in some launches it can do without some guards."""
-        assumed = (
-            assumed_of(self.task) if self.target.loop_versions and e.team is None and not self.debug else Assumed()
-        )
-        if not assumed.inside:
-            run()
-            return
-        fits, every, after = e.label("fits"), e.label("every"), e.label("launched")
-        e.split(holds(e, self.task.body.args, assumed), fits, every)
-        for label, inside in ((fits, assumed.inside), (every, {})):
-            e.enter(label)
-            e.frame.in_bounds, e.frame.seldom = inside, not inside
-            run()
-            e.jump(after)
-        e.enter(after)
 
     def _restart_random(self, e: RegionEmitter) -> None:
         """Set the counters of random numbers to zero, at the start of an iteration."""

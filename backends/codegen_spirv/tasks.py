@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adstack.analysis.accumulation import is_ordered
@@ -26,7 +26,6 @@ from adstack.backends.shared.workgroups import Room, team_in
 from adstack.ir.ops import CALL, PRINT, RANDOM, STACK_ALLOCA
 from adstack.ir.structure import Op, Program, Task
 from adstack.ir.types import DType, i32, i64, u32, u64
-from adstack.runtime.assume import Assumed, assumed_of
 
 from . import access, atomics, calls, checks, control, pure, random, stacks
 from .assembly.code import Code, Num
@@ -34,7 +33,7 @@ from .assembly.module import Module
 from .assembly.opcodes import BUILTIN, Storage
 from .assembly.opcodes import Op as Spv
 from .assembly.traits import IEEE, Traits
-from .assumptions import holds
+from .assumptions import in_versions
 from .frame import TaskFrame
 from .gathering import gather
 from .memory import REPORTS, WORDS, Address, buffer_of, memory_of
@@ -296,24 +295,6 @@ class _TaskEmitter:
 
     # ---- parallel loops
 
-    def _versions(self, e: RegionEmitter, run: Callable[[], object]) -> None:
-        """Emit a loop over iterations; on devices of their own twice if in some launches it can do without guards."""
-        alone = self.m.traits.dedicated and self.team is None and not self.debug
-        assumed = assumed_of(self.task) if alone else Assumed()
-        if not assumed.inside:
-            run()
-            return
-
-        def version(inside: Mapping[Op, tuple[int, ...]]) -> list[Num]:
-            e.frame.in_bounds = inside
-            with e.apart():
-                run()
-            return []
-
-        self.c.either(
-            holds(e, self.task.body.args, assumed), lambda: version(assumed.inside), functools.partial(version, {})
-        )
-
     def _parallel(self, e: RegionEmitter) -> None:
         *header, loop, _ = self.task.body.ops
         for op in header:
@@ -345,7 +326,7 @@ class _TaskEmitter:
             e.own = set(alone(loop.regions[0], "own", self.analyses))
         else:
             e.team = TeamCode(c, self.team)
-        self._versions(e, lambda: c.loop([first], lambda carried: (carried[0] < total, carried), iteration))
+        in_versions(e, self.task, lambda: c.loop([first], lambda carried: (carried[0] < total, carried), iteration))
         for atomic in gathered:
             atomic.close(e)
 

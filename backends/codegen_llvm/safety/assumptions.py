@@ -1,18 +1,37 @@
-"""Whether a launch can do without some guards, found out by the threads that run it (see `runtime.assume`)."""
+"""Two versions of a loop over iterations, where a launch may be one that can do without some guards.
+
+The threads that run the launch find out which one is right for it (see `runtime.assume`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from adstack.ir.structure import Value
-from adstack.runtime.assume import Assumed, Condition, Term
+from adstack.ir.structure import Task, Value
+from adstack.runtime.assume import Assumed, Condition, Term, assumed_of
 
 from ..function.region import RegionEmitter
 
-__all__ = ["holds"]
+__all__ = ["in_versions"]
 
 
-def holds(e: RegionEmitter, params: Sequence[Value], assumed: Assumed) -> str:
+def in_versions(e: RegionEmitter, task: Task, run: Callable[[], object]) -> None:
+    """Emit a loop over iterations by `run`; twice where in some launches it can do without some guards."""
+    assumed = assumed_of(task) if e.target.loop_versions and e.team is None and not e.frame.debug else Assumed()
+    if not assumed.inside:
+        run()
+        return
+    fits, every, after = e.label("fits"), e.label("every"), e.label("launched")
+    e.split(_holds(e, task.body.args, assumed), fits, every)
+    for label, inside in ((fits, assumed.inside), (every, {})):
+        e.enter(label)
+        e.frame.in_bounds, e.frame.seldom = inside, not inside
+        run()
+        e.jump(after)
+    e.enter(after)
+
+
+def _holds(e: RegionEmitter, params: Sequence[Value], assumed: Assumed) -> str:
     """Whether all that is assumed is true of the launch: an i1, the same in all threads."""
     every = "true"
     for choices in assumed.conditions:
