@@ -248,7 +248,7 @@ def _there(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def _run(items: list[pytest.Item], witness: _Witness) -> None:
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for item, following in itertools.zip_longest(items, items[1:]):
         signal.setitimer(signal.ITIMER_PROF, CPU)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if witness.first:

@@ -81,10 +81,10 @@ for verdict in sorted(found, key=lambda v: (v.mutant.row, v.mutant.change)):
 """
 
 
-def driven(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+def driven(folder: Path, tests: str, driver: str = DRIVER) -> subprocess.CompletedProcess[str]:
     (folder / "test_small.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    return subprocess.run([sys.executable, "-c", DRIVER, str(folder)], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", driver, str(folder)], capture_output=True, text=True, check=False)
 
 
 def test_a_change_is_killed_by_the_test_that_sees_it_and_survives_without_one(tmp_path):
@@ -104,6 +104,12 @@ def test_a_change_is_killed_by_the_test_that_sees_it_and_survives_without_one(tm
 def test_tests_that_fail_without_a_change_are_seen_by_the_control(tmp_path, test, verdict):
     done = driven(tmp_path, f"def test_it():\n    {test}\n")
     assert f"no row | nothing | {verdict}" in done.stdout.splitlines(), done.stderr
+
+
+def test_a_control_without_tests_does_not_fail(tmp_path):
+    """Where no change was killed by a test, no test killed one, and those alone are what the control runs."""
+    done = driven(tmp_path, SMALL, DRIVER.replace('["test_small"]', '["test_small"], lambda item, mutant: None'))
+    assert "no row | nothing | survived" in done.stdout.splitlines(), done.stderr
 
 
 def test_tests_that_can_not_be_collected_end_the_check(tmp_path):
