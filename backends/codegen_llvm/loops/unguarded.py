@@ -55,7 +55,7 @@ class Unguarded:
 
 
 def unguarded(e: RegionEmitter, loop: Op) -> Unguarded:
-    """The guards of a `for` whose indices are induction values."""
+    """The guards of a `for` that its fast version does without."""
     induction = Induction(loop.regions[0], NARROWEST)
     in_bounds: dict[Op, list[int]] = {}
     limits: list[tuple[Value, Op, int, int]] = []

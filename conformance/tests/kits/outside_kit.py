@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import adstack as qd
+from adstack.conformance.harness.loading import load_module
 from adstack.errors import AdstackOutOfBoundsError
 
 __all__ = ["LAUNCHES", "left", "program"]
@@ -99,7 +99,7 @@ def left(arch: str, file: Path, seed: int) -> list[tuple[bool, list[np.ndarray]]
     ix.from_numpy(np.where(draw.random(_SIZE) < 0.85, draw.integers(0, 5, _SIZE), far).astype(np.int32))
     deg.from_numpy(draw.integers(0, 9, _SIZE).astype(np.int32))
     n[None] = int(draw.integers(0, 7))
-    kernel = _module(file).make(x, m, ix, n, deg, s, pairs, o, y)
+    kernel = load_module(file).make(x, m, ix, n, deg, s, pairs, o, y)
     return [(_is_outside(kernel, t), [place.to_numpy().copy() for place in (s, pairs, o, y)]) for t in LAUNCHES]
 
 
@@ -110,12 +110,3 @@ def _is_outside(kernel: Any, t: int) -> bool:
     except AdstackOutOfBoundsError:
         return True
     return False
-
-
-def _module(file: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
