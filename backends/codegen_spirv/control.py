@@ -14,6 +14,7 @@ from .hoisted_checks import hoist_checks
 from .moving import Moving
 from .region import RegionEmitter, handles
 from .teams import TeamCode
+from .unguarded import unguarded_first
 
 __all__ = ["UNROLLED"]
 
@@ -63,12 +64,15 @@ def _for(e: RegionEmitter, op: Op) -> None:
             following = e.run(body)
         return [count + 1, *following]
 
-    carried: Sequence[Num] = [first, *start]
-    if first.dtype.bits >= _WORD and _is_short(e, body):
-        carried = _unrolled(e, Moving(e, body, low), carried, end, iteration)
-    else:
-        carried = e.c.loop(carried, lambda carried: (carried[0] < end, carried), iteration)
-    _bind(e, op.results, carried[1:])
+    def run() -> Sequence[Num]:
+        carried: Sequence[Num] = [first, *start]
+        if first.dtype.bits >= _WORD and _is_short(e, body):
+            carried = _unrolled(e, Moving(e, body, low), carried, end, iteration)
+        else:
+            carried = e.c.loop(carried, lambda carried: (carried[0] < end, carried), iteration)
+        return carried[1:]
+
+    _bind(e, op.results, unguarded_first(e, op, low, high, run))
 
 
 def _unrolled(

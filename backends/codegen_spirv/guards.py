@@ -17,7 +17,7 @@ from .assembly.code import Num
 from .checks import report
 from .region import RegionEmitter
 
-__all__ = ["guarded", "is_inside", "when_inside"]
+__all__ = ["extents_of", "guarded", "guarded_axes", "indices_of", "is_inside", "when_inside"]
 
 
 def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
@@ -31,7 +31,7 @@ def guarded(e: RegionEmitter, op: Op, access: Callable[[], Num]) -> Num:
     Returns:
         What is read; 0 if an index is out of bounds, which is reported.
     """
-    if not _axes(e, op):
+    if not guarded_axes(e, op):
         return access()
     bad = _noted(e, op)
     dtype = op.result.dtype
@@ -46,7 +46,7 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], None]) -> None:
         op: the access; without the attribute "guarded" there is no condition.
         act: emits what is to be done.
     """
-    if not _axes(e, op):
+    if not guarded_axes(e, op):
         act()
         return
     e.c.when(~_noted(e, op), act)
@@ -54,10 +54,10 @@ def when_inside(e: RegionEmitter, op: Op, act: Callable[[], None]) -> None:
 
 def is_inside(e: RegionEmitter, op: Op) -> Num:
     """Whether an access is inside; nothing is recorded."""
-    return ~_outside(e, op) if _axes(e, op) else e.c.const(True, u1)
+    return ~_outside(e, op) if guarded_axes(e, op) else e.c.const(True, u1)
 
 
-def _axes(e: RegionEmitter, op: Op) -> list[int]:
+def guarded_axes(e: RegionEmitter, op: Op) -> list[int]:
     """The axes on which an access may be out of bounds."""
     inside = e.frame.in_bounds.get(op, ())
     return [axis for axis in op.attrs.get("guarded", ()) if axis not in inside]
@@ -72,8 +72,8 @@ def _noted(e: RegionEmitter, op: Op) -> Num:
 
 def _outside(e: RegionEmitter, op: Op) -> Num:
     """Whether some guarded index is out of bounds."""
-    indices, extents = _indices(op), _extents(e, op)
-    bad = [_over(e, indices[axis], extents[axis], _known(op, axis)) for axis in _axes(e, op)]
+    indices, extents = indices_of(op), extents_of(e, op)
+    bad = [_over(e, indices[axis], extents[axis], _known(op, axis)) for axis in guarded_axes(e, op)]
     return functools.reduce(operator.or_, bad)
 
 
@@ -92,22 +92,24 @@ def _known(op: Op, axis: int) -> int | None:
 
 
 def _report(e: RegionEmitter, op: Op) -> None:
-    indices, place = _indices(op), op.attrs.get("place")
+    indices, place = indices_of(op), op.attrs.get("place")
     types = tuple(v.dtype for v in indices)
     if place is None:
         report(e, local_site(op.operands[0], _length(op), op.loc, types), e.all(indices))
         return
-    extents: Sequence[Num] = () if None not in place.shape else _extents(e, op)
+    extents: Sequence[Num] = () if None not in place.shape else extents_of(e, op)
     site = Site("bounds", "", op.loc, (*types, *[i64] * len(extents)), place=place)
     report(e, site, [*e.all(indices), *extents])
 
 
-def _indices(op: Op) -> Sequence[Value]:
+def indices_of(op: Op) -> Sequence[Value]:
+    """The indices of an access to a place, or to a local array."""
     place: Place | None = op.attrs.get("place")
     return op.operands[1:2] if place is None else op.operands[: place.rank]
 
 
-def _extents(e: RegionEmitter, op: Op) -> list[Num]:
+def extents_of(e: RegionEmitter, op: Op) -> list[Num]:
+    """The extents that these are to be below, as i64."""
     place: Place | None = op.attrs.get("place")
     if place is None:
         return [e.c.const(_length(op), i64)]

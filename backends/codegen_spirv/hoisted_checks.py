@@ -17,7 +17,7 @@ from .assembly.code import Num
 from .region import RegionEmitter
 from .stacks import overflowed
 
-__all__ = ["hoist_checks"]
+__all__ = ["hoist_checks", "value_at"]
 
 _ACCESSES = (STACK_PUT, STACK_GET)
 
@@ -51,7 +51,7 @@ def hoist_checks(e: RegionEmitter, op: Op, low: Num, high: Num) -> bool:
             seen[group, index] = _inside(e, induction, touch, low, high)
             e.checked[id(body), group, index] = True
         stride = seen[group, index].choose(rows.stride(part), 0)
-        first = rows.along(part, _at(e, induction, index, low).resize(i64), stride)
+        first = rows.along(part, value_at(e, induction, index, low).resize(i64), stride)
         step = stride if induction.step(index) == 1 else e.c.const(0, u64) - stride
         e.affine_slots[id(body), part, index] = first, step
     return bool(seen)
@@ -61,7 +61,7 @@ def _inside(e: RegionEmitter, induction: Induction, touch: Op, low: Num, high: N
     """Whether there is room for all slots that an op accesses; records the overflow of one that writes."""
     stack, index, *_ = touch.operands
     capacity = e.rows.capacity(e.rows.heap.group_of(stack))
-    first, last = (_at(e, induction, index, end).resize(i64) for end in (low, high - 1))
+    first, last = (value_at(e, induction, index, end).resize(i64) for end in (low, high - 1))
     inside = (first.signed(u64) < capacity.signed(u64)) & (last.signed(u64) < capacity.signed(u64))
     if touch.opdef is STACK_PUT:
         most = last if induction.step(index) == 1 else first
@@ -69,7 +69,7 @@ def _inside(e: RegionEmitter, induction: Induction, touch: Op, low: Num, high: N
     return inside
 
 
-def _at(e: RegionEmitter, induction: Induction, value: Value, index: Num) -> Num:
+def value_at(e: RegionEmitter, induction: Induction, value: Value, index: Num) -> Num:
     """What an affine value is in the iteration with an index."""
     if value is induction.index:
         return index
@@ -78,7 +78,7 @@ def _at(e: RegionEmitter, induction: Induction, value: Value, index: Num) -> Num
         return e.get(value)
     if op.opdef is CONST:
         return e.c.const(op.attrs["value"], value.dtype)
-    operands = [_at(e, induction, v, index).resize(value.dtype) for v in op.operands]
+    operands = [value_at(e, induction, v, index).resize(value.dtype) for v in op.operands]
     if op.opdef is CAST:
         return operands[0]
     return operands[0] + operands[1] if op.opdef is ADD else operands[0] - operands[1]

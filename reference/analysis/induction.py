@@ -57,6 +57,20 @@ class Induction:
         total = a + b if op.opdef is ADD else a - b
         return total if abs(total) <= 1 else None
 
+    def widened(self, value: Value) -> tuple[Value, int]:
+        """What a value is a narrower form of, and one more than the greatest number that both have alike."""
+        most = int(value.dtype.max) + 1
+        op = self.definition(value)
+        while op is not None and op.opdef is CAST and _is_narrower(op):
+            (value,) = op.operands
+            op = self.definition(value)
+        return value, most
+
+
+def _is_narrower(cast: Op) -> bool:
+    source, to = cast.operands[0].dtype, cast.result.dtype
+    return source.is_integer and to.is_integer and to.bits < source.bits
+
 
 def values_in_32_bits(body: Region) -> set[Value]:
     """The i64 values of a region that an i32 holds, whatever the program is given."""

@@ -15,7 +15,6 @@ from typing import Final
 
 from adstack.analysis.induction import Induction
 from adstack.ir.ops import LOAD
-from adstack.ir.scalar_ops import CAST
 from adstack.ir.structure import Op, Value
 
 from ..function.region import RegionEmitter
@@ -62,28 +61,13 @@ def unguarded(e: RegionEmitter, loop: Op) -> Unguarded:
     clamped = set[Op]()
     for op in loop.regions[0].walk():
         for axis in guarded_axes(e, op):
-            index, most = _followed(induction, indices_of(op)[axis])
+            index, most = induction.widened(indices_of(op)[axis])
             if induction.step(index) is not None:
                 in_bounds.setdefault(op, []).append(axis)
                 limits.append((index, op, axis, most))
             elif op.opdef is LOAD:
                 clamped.add(op)
     return Unguarded(in_bounds, limits, clamped)
-
-
-def _followed(induction: Induction, index: Value) -> tuple[Value, int]:
-    """What an index is a narrower form of, and the greatest number, and 1, that is the same in both."""
-    most = int(index.dtype.max) + 1
-    op = induction.definition(index)
-    while op is not None and op.opdef is CAST and _is_narrower(op):
-        (index,) = op.operands
-        op = induction.definition(index)
-    return index, most
-
-
-def _is_narrower(cast: Op) -> bool:
-    source, to = cast.operands[0].dtype, cast.result.dtype
-    return source.is_integer and to.is_integer and to.bits < source.bits
 
 
 def _least(e: RegionEmitter, extent: str, most: int) -> str:
