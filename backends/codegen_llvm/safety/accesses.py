@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from adstack.analysis.strides import Run
@@ -16,6 +16,7 @@ __all__ = [
     "FEW",
     "bounds_of",
     "compared",
+    "elsewhere",
     "extents_of",
     "guarded_axes",
     "indices_of",
@@ -167,3 +168,11 @@ def length_of(op: Op) -> int:
     array = op.operands[0].type
     assert isinstance(array, ArrayType)
     return array.length
+
+
+def elsewhere(e: RegionEmitter, inside: str, other: str, access: Callable[[], str | None]) -> str | None:
+    """The access, to `other` where it is not inside: a condition with its type, of all lanes or of each."""
+    outer, e.aside = e.aside, (inside, other)
+    name = access()
+    e.aside = outer
+    return name

@@ -22,7 +22,8 @@ def in_versions(e: RegionEmitter, task: Task, run: Callable[[], object]) -> None
         run()
         return
     fits, every, after = e.label("fits"), e.label("every"), e.label("launched")
-    e.split(_holds(e, task.body.args, assumed), fits, every)
+    some = e.w.let(f"xor i1 {_holds(e, task.body.args, assumed)}, true")
+    e.split(some, every, fits, unlikely=True)  # what most launches run stands where a device begins to read code
     for label, inside in ((fits, assumed.inside), (every, {})):
         e.enter(label)
         e.frame.in_bounds, e.frame.seldom = inside, not inside

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from adstack.ir.ops import CALL, SERIAL_LOOPS
+from adstack.ir.ops import CALL, LOAD, SERIAL_LOOPS
 from adstack.ir.structure import Op, Value
 
 from ..function.region import RegionEmitter
 from ..text.writer import any_of
-from .accesses import compared, is_out
+from .accesses import compared, elsewhere, is_out
 from .notes import report
 
 __all__ = ["deferred"]
@@ -31,6 +31,8 @@ def deferred(e: RegionEmitter, op: Op, access: Access) -> str | None:
         e.settle()
         e.pending = _Deferred()
     bad = e.pending.is_outside(e, op)
+    if op.opdef is LOAD and None not in op.attrs["place"].shape:
+        return _first_instead(e, op, bad, access)
     fine, after, before = e.label("inside"), e.label("guarded"), e.block
     e.split(bad, after, fine, unlikely=True)
     e.enter(fine)
@@ -40,6 +42,13 @@ def deferred(e: RegionEmitter, op: Op, access: Access) -> str | None:
     if name is None:
         return None
     return e.w.let(f"phi {e.form(op.result)} [ {name}, %{there} ], [ zeroinitializer, %{before} ]")
+
+
+def _first_instead(e: RegionEmitter, op: Op, bad: str, access: Access) -> str:
+    """A load, of the first element of its place where it is outside, and 0 instead of that."""
+    inside = e.w.let(f"xor i1 {bad}, true")
+    name, form = elsewhere(e, f"i1 {inside}", e.frame.pointers[op.attrs["place"].name], access), e.form(op.result)
+    return e.w.let(f"select i1 {inside}, {form} {name}, {form} zeroinitializer")
 
 
 class _Deferred:

@@ -19,7 +19,7 @@ from adstack.ir.types import i64, u1
 from ..function.region import FastPath, RegionEmitter
 from ..function.target import HOST
 from ..text.writer import any_of, type_text
-from .accesses import FEW, compared, indices_of, is_any_out, is_crowded, is_guarded, is_out, run_of
+from .accesses import FEW, compared, elsewhere, indices_of, is_any_out, is_crowded, is_guarded, is_out, run_of
 from .deferred import deferred
 from .notes import UNREAD, Note, note_first, report, word_of
 
@@ -96,24 +96,16 @@ def _clamped(e: RegionEmitter, path: FastPath, op: Op, access: Access) -> str | 
     """The access where it is inside, elsewhere the same one to the first element, which is a miss of the fast path."""
     inside = is_inside(e, op)
     path.misses.append(e.w.let(f"xor i1 {inside}, true"))
-    return _elsewhere(e, f"i1 {inside}", e.frame.pointers[op.attrs["place"].name], access)
+    return elsewhere(e, f"i1 {inside}", e.frame.pointers[op.attrs["place"].name], access)
 
 
 def _aside(e: RegionEmitter, op: Op, inside: str, access: Access) -> str | None:
     """The access where it is inside, elsewhere the same one to memory that reads as 0, or that nobody reads."""
-    name = _elsewhere(e, inside, UNREAD if op.opdef.writes else _zeros(e), access)
+    name = elsewhere(e, inside, UNREAD if op.opdef.writes else _zeros(e), access)
     if name is None or not op.opdef.writes:
         return name
     form = e.form(op.result)
     return e.w.let(f"select {inside}, {form} {name}, {form} zeroinitializer")
-
-
-def _elsewhere(e: RegionEmitter, inside: str, other: str, access: Access) -> str | None:
-    """The access, to `other` where it is not inside: a condition with its type, of all lanes or of each."""
-    outer, e.aside = e.aside, (inside, other)
-    name = access()
-    e.aside = outer
-    return name
 
 
 def _zeros(e: RegionEmitter) -> str:
