@@ -122,6 +122,27 @@ def _ordered(a: Array, b: Array, c: Array) -> Array:
     return (np.where(a < b, 1, 0) + np.where(a == b, 2, 0)).astype(a.dtype)
 
 
+def _with_zeros(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
+    """A sum or a quotient of the first operand and zero, bits of the second say which; 2 for a NaN.
+
+    What is subnormal counts as zero.
+    """
+    zero, which, raw = c.const(0.0, f32), x[1].bits(u32) & 3, x[0].bits(u32)
+    number = (raw & 0x7F800000).eq(0).choose((raw & 0x80000000).bits(f32), x[0])
+    result = zero + number
+    for k, other in enumerate((zero - number, zero / number, number / zero), 1):
+        result = which.eq(k).choose(other, result)
+    return result.eq(result).choose(result, 2.0)
+
+
+def _sums_and_quotients(a: Array, b: Array, c: Array) -> Array:
+    zero = np.float32(0)
+    number = np.where(np.abs(a) < np.float32(2.0**-126), np.copysign(zero, a), a)
+    with np.errstate(all="ignore"):
+        results = np.choose(b.view(np.uint32) & 3, [zero + number, zero - number, zero / number, number / zero])
+    return np.where(np.isnan(results), np.float32(2), results)
+
+
 _FAR: Final = {32: 2.0**12, 64: 2.0**30}
 """Numbers in front of these have fractions, and more digits than some drivers look at."""
 
@@ -187,6 +208,7 @@ TRIALS: Final = (
     ),
     Trial("order32", f32, (), _order, _ordered),
     Trial("order64", f64, _DOUBLE, _order, _ordered),
+    Trial("zeros", f32, (), _with_zeros, _sums_and_quotients),
     Trial("widen", f32, _DOUBLE, lambda c, at, x: x[0].convert(f64), lambda a, b, c: a.astype(np.float64), f64),
     Trial("float_add", f32, ("shaderBufferFloat32AtomicAdd",), _atomic_add, lambda a, b, c: a + b),
     Trial("float_add_large", f32, ("shaderBufferFloat32AtomicAdd",), _atomic_add_large, _added_large),

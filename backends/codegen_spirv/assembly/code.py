@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -33,7 +34,7 @@ class Num:
 
     def operand(self, other: Num | float) -> int:
         """The id of another operand of this type: a number becomes a constant."""
-        return other.id if isinstance(other, Num) else self.c.m.constant(other, self.dtype)
+        return other.id if isinstance(other, Num) else self.c.const(other, self.dtype).id
 
     def _two(self, op: Op, other: Num | float, to: DType | None = None) -> Num:
         return self.c.let(op, to or self.dtype, self.id, self.operand(other))
@@ -137,7 +138,7 @@ class Num:
     def resize(self, to: DType) -> Num:
         """An integer made wider, by its sign, or narrower; of a u1, 0 or 1."""
         if self.dtype.is_bool:
-            return self.choose(Num(self.c, to, self.c.m.constant(1, to)), 0)
+            return self.choose(self.c.const(1, to), 0)
         if self.dtype.bits == to.bits:
             return self.signed(to)
         return self.c.let(Op.SConvert if self.dtype.kind == "i" else Op.UConvert, to, self.id)
@@ -237,8 +238,21 @@ class Code:
         return result
 
     def const(self, value: bool | int | float, dtype: DType) -> Num:
-        """A number of a type, declared once in the module."""
+        """A number of a type."""
+        if dtype.is_float and value == 0 and not self.m.traits.zeros:
+            return self._hidden_zero(float(value), dtype)
         return Num(self, dtype, self.m.constant(value, dtype))
+
+    def _hidden_zero(self, value: float, dtype: DType) -> Num:
+        """A zero of which the driver does not know that it is one: made of a bit that no address has."""
+        pointer = self.m.pointer(Storage.PushConstant, self.m.type(u64))
+        address = self.let(Op.Load, u64, self.raw(Op.AccessChain, pointer, self.m.pushed, self.m.word(0)))
+        raw = (address >> 63).resize(unsigned(dtype))
+        if math.copysign(1.0, value) < 0:
+            raw = raw | 1 << (dtype.bits - 1)
+        number = raw.bits(dtype)
+        self.m.floats[number.id] = value
+        return number
 
     # ---- blocks
 

@@ -47,11 +47,13 @@ class Module:
     Attributes:
         traits: of the device that it is for.
         functions: library functions emitted so far: name -> id.
+        pushed: the block of push constants, once it is declared; its first member is an address, as an u64.
     """
 
     def __init__(self, traits: Traits = IEEE) -> None:
         self.traits = traits
         self.functions: dict[str, int] = {}
+        self.pushed = 0
         self.helpers: dict[str, int] = {}
         self._last = 0
         self._capabilities: set[int] = {Capability.Shader}
@@ -194,7 +196,8 @@ class Module:
         self.decorate(block, Decoration.Block)
         for k, (_, offset) in enumerate(members):
             self._decorations += instruction(Op.MemberDecorate, block, k, Decoration.Offset, offset)
-        return self.variable(Storage.PushConstant, block)
+        self.pushed = self.variable(Storage.PushConstant, block)
+        return self.pushed
 
     def add(self, code: Sequence[int]) -> None:
         """Add a finished function."""

@@ -22,6 +22,8 @@ class Traits:
         half: converting f32 to f16 rounds to nearest even and keeps subnormals.
         half_kept: converting f32 to f16 and back rounds; some compilers leave both out.
         order32, order64: comparisons tell subnormal numbers from zeros.
+        zeros: sums and quotients are right where an operand is a constant zero. Mesa's generator for processors takes
+            `x + 0` for x, `0 - x` for -x and `0 / x` for 0, and makes nothing of `x / 0`.
         widen: converting f32 to f64 keeps subnormals.
         float_add: there is an atomic addition of f32 that keeps subnormals.
         float_add_large: there is one that is right where what is added is at least 2^-100 in size.
@@ -51,6 +53,7 @@ class Traits:
     half_kept: bool = True
     order32: bool = True
     order64: bool = True
+    zeros: bool = True
     widen: bool = True
     float_add: bool = True
     float_add_large: bool = True

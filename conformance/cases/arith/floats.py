@@ -92,6 +92,31 @@ def zeros_keep_their_signs(qd, dtype):
     return Run(k, given=given, expect=expect)
 
 
+@case(rules=["arith.float"], dtypes=["f16", "f32", "f64"])
+def zeros_that_stand_in_the_program_are_zeros(qd, dtype):
+    """Drivers may take `x + 0` for x, `0 - x` for -x, `0 / x` for 0, and anything for `x / 0`."""
+    x = qd.field(dtype, shape=6)
+    more, less, over, under, twice = (qd.field(dtype, shape=6) for _ in range(5))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            more[i] = x[i] + 0.0
+            less[i] = 0.0 - x[i]
+            over[i] = x[i] / 0.0
+            under[i] = 0.0 / x[i]
+            twice[i] = x[i] / (0.0 - 0.0 * x[i])
+
+    expect = {
+        more: [0.0, 0.0, "inf", "-inf", "nan", -2.5],
+        less: [0.0, 0.0, "-inf", "inf", "nan", 2.5],
+        over: ["nan", "nan", "inf", "-inf", "nan", "-inf"],
+        under: ["nan", "nan", 0.0, -0.0, "nan", -0.0],
+        twice: ["nan", "nan", "nan", "nan", "nan", "-inf"],
+    }
+    return Run(k, given={x: [0.0, -0.0, "inf", "-inf", "nan", -2.5]}, expect=expect)
+
+
 @case(rules=["arith.float"], dtypes=["f32", "f64"])
 def sqrt_of_negatives_is_nan_and_of_minus_zero_minus_zero(qd, dtype):
     x, out = qd.field(dtype, shape=4), qd.field(dtype, shape=4)

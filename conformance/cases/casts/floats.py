@@ -99,6 +99,26 @@ def the_largest_unsigned_number_becomes_a_double(qd):
     return Run(k, given={n: [2**64 - 1, 2**53 + 1]}, expect={out: [2**64, 2**53]})
 
 
+@case(rules=["types.to-bool", "types.literals"])
+def a_literal_becomes_true_unless_it_is_zero(qd):
+    out, pair = qd.field(qd.u1, shape=6), qd.Vector.field(2, qd.u1, shape=())
+
+    @qd.kernel
+    def k() -> qd.u1:
+        out[0] = 0.5
+        out[1] = -0.25
+        out[2] = 0.0
+        out[3] = 7
+        b = True
+        b = 0.125
+        out[4] = b
+        out[5] = float("nan")
+        pair[None] = qd.Vector([0.5, 0.0])
+        return 0.5
+
+    return Run(k, expect={out: [1, 1, 0, 1, 1, 1], pair: [1, 0]}, returns=1)
+
+
 @case(rules=["types.to-bool"])
 def a_number_becomes_true_unless_it_is_zero(qd):
     x, out = qd.field(qd.f32, shape=4), qd.field(qd.u1, shape=4)

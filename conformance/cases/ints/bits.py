@@ -74,6 +74,61 @@ def shifts_to_the_left_drop_high_bits(qd):
     return Run(k, given={x: [1, 1, -1, 0x7FFFFFFF]}, expect={out: [1, 16, -256, -4096]})
 
 
+AMOUNTS = ["u32", "i64", "u64", "i8", "u1"]
+
+
+@case(rules=["arith.shift", "types.promotion"], params={"amount": AMOUNTS})
+def a_shift_has_the_type_of_what_is_shifted(qd, amount):
+    """A common type with the amount would be unsigned, or wider: other bits would come from the left."""
+    x, byte, by = qd.field(qd.i32, shape=2), qd.field(qd.u8, shape=2), qd.field(getattr(qd, amount), shape=2)
+    right, left, narrow, again = (qd.field(qd.i64, shape=2) for _ in range(4))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            right[i] = x[i] >> by[i]
+            left[i] = x[i] << by[i]
+            narrow[i] = byte[i] << by[i]
+            y = x[i]
+            y >>= by[i]
+            again[i] = qd.bit_shr(y, by[i])
+
+    given = {x: [-8, 2**31 - 1], byte: [200, 255], by: [1, 1]}
+    expect = {right: [-4, 2**30 - 1], left: [-16, -2], narrow: [144, 254], again: [2**31 - 2, 2**29 - 1]}
+    return Run(k, given=given, expect=expect)
+
+
+@case(rules=["arith.shift"], params={"name": ["i64", "u64"]})
+def amounts_of_a_wider_type_stay_past_the_width(qd, name):
+    """Made narrower, 256 would be 0, and a shift by it none at all."""
+    x, by = qd.field(qd.i8, shape=5), qd.field(getattr(qd, name), shape=5)
+    left, right = qd.field(qd.i8, shape=5), qd.field(qd.i8, shape=5)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            left[i] = x[i] << by[i]
+            right[i] = x[i] >> by[i]
+
+    far = -256 if name == "i64" else 2**64 - 256
+    given = {x: [-1] * 5, by: [256, far, 8, 7, 2**32]}
+    return Run(k, given=given, expect={left: [0, 0, 0, -128, 0], right: [0, 0, 0, -1, 0]})
+
+
+@case(rules=["arith.shift", "types.literals"])
+def a_literal_is_shifted_in_its_default_type_or_a_wider_one(qd):
+    narrow, wide = qd.field(qd.u8, shape=()), qd.field(qd.i64, shape=())
+    unsigned, out = qd.field(qd.u32, shape=()), qd.field(qd.i64, shape=3)
+
+    @qd.kernel
+    def k():
+        out[0] = 1 << narrow[None]
+        out[1] = 1 << wide[None]
+        out[2] = 0x80000000 >> unsigned[None]
+
+    return Run(k, given={narrow: 9, wide: 40, unsigned: 3}, expect={out: [512, 2**40, 2**28]})
+
+
 @case(rules=["arith.shift"])
 def shifts_past_the_width_give_zero(qd):
     x, by, left, right = (qd.field(qd.i32, shape=3) for _ in range(4))

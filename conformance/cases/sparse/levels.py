@@ -46,7 +46,7 @@ def cells_of_two_levels_are_activated_and_deactivated(qd):
         for i in qd.static(range(2)):
             for j in qd.static(range(2)):
                 out[2 * i + j] = qd.is_active(block, [i, j])
-        out[4] = qd.is_active(pixel, [0, 2])
+        out[4] = qd.is_active(pixel, [0, 2]) + qd.rescale_index(x, block, qd.Vector([3, 2])).sum() - 2
         out[5] = 10 * qd.is_active(pixel, [0, 3]) + qd.is_active(x.parent(), [3, 0])
 
     rows = [[-10, -9, 0, 0], [0, 1, 0, 0], [10, 11, 12, 13], [0, 21, 22, 23]]

@@ -18,7 +18,7 @@ from .bounds import within
 from .current import current
 from .expr import RULES, Expr, Rule
 from .literals import is_number, plain
-from .type_promotion import arithmetic_type, common, materialise, to_bool, typed
+from .type_promotion import alone, arithmetic_type, common, materialise, to_bool, typed
 
 __all__ = ["resolve"]
 
@@ -109,6 +109,38 @@ def _real_only(row: OpDef) -> Rule:
     return rule
 
 
+def _shift(row: OpDef, symbol: str) -> Rule:
+    """A shift: of the type of what is shifted, whatever the type of the amount."""
+
+    def rule(a: object, b: object) -> Value:
+        _integers(symbol, (a, b))
+        to = _shifted(a, b)
+        return _op(row, typed(a, to), _amount(b, to))
+
+    return rule
+
+
+def _shifted(a: object, b: object) -> DType:
+    """The type of what is shifted; a literal takes that of a wider amount, and any amount's that alone can hold it."""
+    to = arithmetic_type(alone(a))
+    if not isinstance(a, Expr) and isinstance(b, Expr):
+        amount, value = arithmetic_type(b.dtype), plain(a)
+        if amount.bits > to.bits or not to.min <= value <= to.max:
+            return amount
+    return to
+
+
+def _amount(b: object, to: DType) -> Value:
+    """By how much it is shifted, in the same type: an amount of a wider type stays below zero, or past the width."""
+    if not isinstance(b, Expr) or b.dtype.bits <= to.bits:
+        return typed(b, to)
+    builder, value = current().builder, b.value
+    value = builder.emit(ops.MIN, value, builder.const(to.bits, b.dtype))
+    if b.dtype.is_signed:
+        value = builder.emit(ops.MAX, value, builder.const(-1, b.dtype))
+    return builder.cast(value, to)
+
+
 RULES[WITHIN] = within
 for _row in (ops.ADD, ops.SUB, ops.MUL, ops.MAX, ops.MIN, ops.NEG, ops.ABS):
     RULES[_row] = _numeric(_row)
@@ -124,7 +156,7 @@ for _row in (ops.EQ, ops.NE, ops.LT, ops.LE, ops.GT, ops.GE):
 for _row, _symbol in ((ops.AND, "&"), (ops.OR, "|"), (ops.XOR, "^")):
     RULES[_row] = _bits(_row, _symbol)
 for _row, _symbol in ((ops.SHL, "<<"), (ops.SHR, ">>")):
-    RULES[_row] = _integral(_row, _symbol)
+    RULES[_row] = _shift(_row, _symbol)
 
 
 @_rule(ops.NOT)
@@ -175,8 +207,9 @@ def _raw_mod(a: object, b: object) -> Value:
 @_rule(BIT_SHR)
 def _bit_shr(a: object, b: object) -> Value:
     """The bits are shifted as an unsigned number's."""
-    to = arithmetic_type(_integers("bit_shr", (a, b)))
-    x, y = _pair(a, b, to)
+    _integers("bit_shr", (a, b))
+    to = _shifted(a, b)
+    x, y = typed(a, to), _amount(b, to)
     if not to.is_signed:
         return _op(ops.SHR, x, y)
     unsigned = dtype_named(f"u{to.bits}")

@@ -34,6 +34,8 @@ def literal(value: Operand, to: DType) -> Value:
     value = plain(value)
     if to.is_float:
         _check_float(value, to)
+    elif to is u1:
+        value = bool(value != 0)
     elif isinstance(value, float):
         value = int(value) if math.isfinite(value) else to(value)
     if to.kind in "iu" and not to.min <= value <= to.max:

@@ -16,6 +16,7 @@ from ...ir.structure import Region, Value
 from ...ir.types import i32
 from ...values.functions import min_, select
 from ...values.kinds import KernelObject, PythonFunction
+from ...values.matrices.matrix import Matrix
 from ...values.protocol import own
 from ..emission.arrays import touch
 from ..emission.context import Context
@@ -246,7 +247,7 @@ def _rescale(context: Context, a: KernelObject, b: KernelObject, I: KernelObject
     """Indices scale as the numbers of cells do."""
     there, here = (tuple(thing.shape) for thing in (a, b))
     parts = _index(context, "rescale_index", len(there), (I,))
-    return [_times(part, n, m) for part, n, m in zip(parts, there, here, strict=False)]
+    return Matrix([_times(part, n, m) for part, n, m in zip(parts, there, here, strict=False)])
 
 
 def _times(index: KernelObject, there: int, here: int) -> KernelObject:
