@@ -142,7 +142,8 @@ def append(node: object, indices: object, val: object) -> Any:
 def rescale_index(a: object, b: object, I: object) -> Any:  # noqa: E741, N803 - the name that programs use
     """The index, in the level or field `b`, of the element or cell that has an index in `a`. For kernels only.
 
-    It is a vector: along each axis the index is scaled by how many cells the two have. On the host it raises AdstackSyntaxError.
+    It is a vector: along each axis the index is scaled by how many cells the two have. On the host this raises
+    AdstackSyntaxError.
     """
     _refuse("rescale_index")
 
