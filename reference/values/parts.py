@@ -11,7 +11,7 @@ from .calling import takes
 from .elements import Elements
 from .functions import abs_, bit_cast, cast, select
 from .kinds import Operand
-from .scalars import check_number
+from .scalars import check_number, plain
 
 __all__ = ["frexp"]
 
@@ -30,6 +30,7 @@ def frexp(x: Operand) -> tuple[Operand, Operand]:
         pairs = [frexp(entry) for entry in x.entries]
         return Elements.over([m for m, _ in pairs], x.shape), Elements.over([e for _, e in pairs], x.shape)
     check_number("frexp", x)
+    x = plain(x)
     if isinstance(x, (int, float)):
         return math.frexp(x)
     if not x.dtype.is_float:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from adstack.ir.types import DType, f32, f64, i32, i64, u1, u16, u32, u64
 
+from .fast_path import FastPath
 from .module import Module, instruction
 from .opcodes import STD, Decoration, Op, Storage
 
-__all__ = ["DONT_UNROLL", "Code", "FastPath", "Num", "unsigned"]
+__all__ = ["DONT_UNROLL", "Code", "Num", "unsigned"]
 
 _ROUNDING = frozenset({Op.FAdd, Op.FSub, Op.FMul, Op.FDiv})
 DONT_UNROLL = 2
@@ -171,30 +171,6 @@ def _ordinal(x: Num) -> tuple[Num, Num]:
     return (raw < 0).choose(x.c.const(0, signed) - size, size), size <= infinity
 
 
-class FastPath(Protocol):
-    """What the fast path of a function takes for granted: instructions say where that does not hold.
-
-    Attributes:
-        builtin: whether it is a function of the library, where the second side of an `if` is cold.
-        ordinary: whether no number is subnormal, and no `if` takes its second side, where nothing else is rejected.
-    """
-
-    builtin: bool
-    ordinary: bool
-
-    def expect(self, condition: Num) -> None:
-        """Take the slow path where a condition of the library does not hold."""
-
-    def reject(self, condition: Num) -> None:
-        """Take the slow path where a condition holds, under which a result may be wrong."""
-
-    def reject_midpoint(self, total: Num) -> None:
-        """Take the slow path where a sum of f64 is half way between two f32: rounding it may be wrong."""
-
-    def reject_subnormal(self, result: Num) -> None:
-        """Take the slow path where an f32 is subnormal, and may be wrong."""
-
-
 class Code:
     """Words of one function, block by block.
 
@@ -210,7 +186,7 @@ class Code:
         self.words: list[int] = []
         self.variables: list[int] = []
         self.watch: Callable[[Num], None] | None = None
-        self.fast: FastPath | None = None
+        self.fast: FastPath[Num] | None = None
         self.enter(module.new())
 
     # ---- instructions

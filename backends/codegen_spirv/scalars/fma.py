@@ -6,7 +6,8 @@ import math
 
 from adstack.ir.types import DType, f16, f32, f64, u32
 
-from ..assembly.code import FastPath, Num, unsigned
+from ..assembly.code import Num, unsigned
+from ..assembly.fast_path import FastPath
 from .floats import narrow
 from .fma64 import fast_fma64, fma64, to_odd
 
@@ -60,7 +61,7 @@ def _size(x: Num) -> Num:
     return x.bits(u32) & 0x7FFFFFFF
 
 
-def _fast_fma(fast: FastPath, a: Num, b: Num, x: Num) -> Num:
+def _fast_fma(fast: FastPath[Num], a: Num, b: Num, x: Num) -> Num:
     """In a way that is nearly always right; where it may be wrong is noted."""
     for factor, other in ((a, b), (b, a)):
         size = abs(a.c.m.floats.get(factor.id, 0.0))
@@ -78,7 +79,7 @@ def _fast_fma(fast: FastPath, a: Num, b: Num, x: Num) -> Num:
     return result
 
 
-def _fast_fma32(fast: FastPath, a: Num, b: Num, x: Num) -> Num:
+def _fast_fma32(fast: FastPath[Num], a: Num, b: Num, x: Num) -> Num:
     """A sum of f64 rounded twice.
 
     The second rounding is of a number on the same side of every middle between two f32, each of which is an f64, as

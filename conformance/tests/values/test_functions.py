@@ -11,6 +11,7 @@ from adstack.ir.ops import TABLE
 from adstack.ir.types import f32, i32, i64, u1
 from adstack.values import functions as f
 from adstack.values.matrices.matrix import Matrix, Vector
+from adstack.values.parts import frexp
 from adstack.values.protocol import current_emitter, emitting, is_expr
 
 UNARY = {
@@ -89,6 +90,7 @@ def test_functions_go_through_vectors_and_matrices_element_by_element():
 def test_numpy_scalars_are_numbers():
     assert f.max(np.float32(1.5), np.int64(2)) == 2
     assert type(f.max(np.float32(1.5), 1)) is float
+    assert frexp(np.float32(3.0)) == frexp(np.float16(3.0)) == frexp(np.int32(3)) == (0.75, 2)
 
 
 def test_shapes_must_agree():
