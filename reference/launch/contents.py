@@ -8,6 +8,7 @@ has its elements in a list.
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Final, cast
 
@@ -18,7 +19,10 @@ from ..runtime.protocol.shortcuts import Still
 from ..values.elements import Elements
 from .lifetimes import Same
 
-__all__ = ["changes_in_place", "template_key", "watched"]
+__all__ = ["CONTAINERS", "changes_in_place", "template_key", "watched"]
+
+CONTAINERS: Final = (tuple, list, dict, set, frozenset, deque, bytearray, Elements)
+"""The classes of what may hold something else while it stays the same object, or hold what does."""
 
 MOST: Final = 64
 """How many items machine code looks at; Python looks at more."""
@@ -30,7 +34,7 @@ _LENGTH, _ITEMS = 2 * _WORD, 3 * _WORD
 def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:
     """Equal for values that the frontend treats alike: numbers by value, everything else by identity.
 
-    `around` are the identities of the lists that the value stands in: of one that holds itself, only that counts.
+    `around` are the identities of what the value stands in: of a list that holds itself, only that counts.
     """
     if isinstance(value, (bool, int, float, str)):
         return type(value), repr(value)
@@ -38,8 +42,13 @@ def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:
         return value
     if id(value) in around:
         return Same(value)
-    if isinstance(value, (tuple, list)):
-        return type(value), tuple(template_key(v, (*around, id(value))) for v in value)
+    inner = (*around, id(value))
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return changes_in_place(value)
+    if isinstance(value, dict):
+        return type(value), tuple((template_key(name, inner), template_key(one, inner)) for name, one in value.items())
+    if isinstance(value, (tuple, list, set, frozenset, deque, bytearray)):
+        return type(value), tuple(template_key(one, inner) for one in value)
     if isinstance(value, Elements):
         return value.shape, value.dtype, tuple(template_key(e, around) for e in value.entries)
     return Same(value)
@@ -50,7 +59,7 @@ def changes_in_place(value: object, around: tuple[int, ...] = ()) -> Hashable:
 
     Every number of an array is part of its key, so the cost is that of copying it. `around` is as in `template_key`.
     """
-    if isinstance(value, (list, tuple, Elements)):
+    if isinstance(value, CONTAINERS) and not isinstance(value, dict):
         return template_key(value, around)
     if isinstance(value, dict):
         if id(value) in around:

@@ -6,11 +6,10 @@ from ..data.fields import Field
 from ..errors import AdstackRuntimeTypeError
 from ..runtime.protocol.shortcuts import Argument, SameArgument
 from ..runtime.state import current
-from ..values.elements import Elements
 from ..values.specs import Spec, TemplateSpec
 from .arguments import Call, invalid
 from .array_arguments import NdarrayParameter, is_array
-from .contents import template_key
+from .contents import CONTAINERS, template_key
 from .lifetimes import Same
 
 __all__ = ["TemplateParameter", "TensorParameter"]
@@ -43,7 +42,7 @@ class TemplateParameter:
         """A description that only this object fits; None if its contents may change, and with them its key."""
         if is_array(value):
             return self.array.described(value)
-        if isinstance(value, (tuple, list, Elements)):
+        if isinstance(value, CONTAINERS):
             return None
         key = template_key(value)
         return SameArgument(id(value), None if isinstance(key, Same) and key.is_weak else value)

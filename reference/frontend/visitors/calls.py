@@ -32,6 +32,7 @@ from .collections import as_mapping, elements_of
 from .domains import RuntimeRange
 from .inlining import inline
 from .once import refuse_once
+from .plain_reads import capture_reads
 from .stopping import stop
 from .whole import of_whole
 
@@ -177,7 +178,9 @@ def _plain_call(
     run = partial(function, *args, **kwargs)
     if not context.static_depth:  # inside of static the program says that once is meant
         run = partial(without_memory, str(own(function, "__name__", "it")), run)
-    return guarded(context, lambda: called(function, run, args, kwargs))
+    result = guarded(context, lambda: called(function, run, args, kwargs))
+    capture_reads(context, function, [*args, *kwargs.values()], result)
+    return result
 
 
 def _refuse(context: Context, node: ast.Call, function: object) -> None:

@@ -30,7 +30,7 @@ from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
 from ..expressions.foreign import guarded
 from ..expressions.operators import condition
 
-__all__ = ["as_mapping", "elements_of"]
+__all__ = ["as_mapping", "capture", "elements_of"]
 
 
 def elements_of(context: Context, nodes: list[ast.expr]) -> list[KernelObject]:
@@ -168,7 +168,7 @@ def _member(context: Context, base: object, name: str) -> KernelObject:
             raise _without(context, base, name) from error
 
     value = guarded(context, read)
-    _capture(context, base, name, value)
+    capture(context, base, name, value)
     return plain(value)
 
 
@@ -189,7 +189,7 @@ def _without(context: Context, base: object, name: str) -> AdstackError:
     return kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=do)
 
 
-def _capture(context: Context, base: object, name: str, value: object) -> None:
+def capture(context: Context, base: object, name: str, value: object) -> None:
     """Remember what was read from an object - numbers, and whatever it stores - so that its change is noticed."""
     if isinstance(base, (types.ModuleType, type, Elements, Expr)):
         return
