@@ -123,10 +123,7 @@ def _ordered(a: Array, b: Array, c: Array) -> Array:
 
 
 def _with_zeros(c: Code, address: Address, x: tuple[Num, ...]) -> Num:
-    """A sum or a quotient of the first operand and zero, bits of the second say which; 2 for a NaN.
-
-    What is subnormal counts as zero.
-    """
+    """A sum or quotient of the first operand, 0 if subnormal, and zero; bits of the second say which; 2 for NaN."""
     zero, which, raw = c.const(0.0, f32), x[1].bits(u32) & 3, x[0].bits(u32)
     number = (raw & 0x7F800000).eq(0).choose((raw & 0x80000000).bits(f32), x[0])
     result = zero + number

@@ -14,6 +14,7 @@ from ..runtime.memory.buffers import Array
 from ..runtime.memory.copying import Uncopied
 from ..values.calling import methods_take
 from .hostarrays import HostArray
+from .hostvalues import as_array
 from .levels import Node
 
 __all__ = ["ComponentField"]
@@ -114,7 +115,7 @@ class ComponentField(Uncopied):
 
     def from_numpy(self, array: object) -> None:
         """Replace all its numbers; see `HostArray.from_numpy`."""
-        numbers = np.asarray(array)
+        numbers = as_array(array)
         if numbers.shape != self.shape:
             raise AdstackArgumentError(f"{self.label} has the shape {self.shape}, got {numbers.shape}")
         whole = HostArray.to_numpy(self.field)

@@ -61,7 +61,7 @@ class Field(Uncopied, HostArray):
         self.across: Field | None = None
         self.follows = False
         self._buffer: Buffer | None = None
-        self._dropped = False
+        self._dropped = self._is_destroyed = False
         if not isinstance(name, str):
             raise AdstackRuntimeTypeError(
                 f"the name of a field is a string, got {name!r}", do="leave it out, or quote it"
@@ -114,9 +114,8 @@ class Field(Uncopied, HostArray):
 
     def _usable(self) -> Placement:
         if self._dropped:
-            raise AdstackRuntimeError(
-                f"{self.label} was made before reset() or init() and its data is gone", do="make it again"
-            )
+            how = "was destroyed with its layout" if self._is_destroyed else "was made before reset() or init()"
+            raise AdstackRuntimeError(f"{self.label} {how} and its data is gone", do="make it again")
         placement = self.placement
         if placement is None:
             raise self.unplaced()
@@ -235,9 +234,10 @@ class Field(Uncopied, HostArray):
         """Whether there is memory for the dual."""
         return self.dual is not None and self.dual.is_placed
 
-    def drop(self) -> None:
-        """Free the memory; the field can't be used any more."""
+    def drop(self, *, destroyed: bool = False) -> None:
+        """Free the memory; the field can't be used any more, as messages say, who are told who destroyed it."""
         self._dropped = True
+        self._is_destroyed = destroyed
         placed()
         self.disconnect()
         if self._buffer is not None:

@@ -304,7 +304,7 @@ class HostArray(Refusals, ABC):
         number that is not 0 is activated.
         """
         listed = arr if isinstance(arr, (list, tuple)) else None
-        self._replace(hostvalues.bulk(self, np.asarray(arr)), listed, activation.replace)
+        self._replace(hostvalues.bulk(self, hostvalues.as_array(arr)), listed, activation.replace)
 
     @takes("to_torch")
     def to_torch(self, device: object = None, copy: bool = True) -> Any:
@@ -331,7 +331,7 @@ class HostArray(Refusals, ABC):
         """
         if not hasattr(arr, "detach"):
             raise AdstackRuntimeTypeError(f"from_torch takes a torch tensor, got {type(arr).__name__}")
-        self.from_numpy(arr.detach().cpu().numpy())
+        self.from_numpy(hostvalues.as_array(arr, lambda tensor: tensor.detach().cpu().numpy()))
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

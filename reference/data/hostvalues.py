@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any, Final, Protocol, cast
 
 import numpy as np
 
 from ..errors import (
     AdstackArgumentError,
+    AdstackError,
     AdstackIndexError,
     AdstackMemoryError,
     AdstackOutOfBoundsError,
@@ -22,6 +24,7 @@ from ..values.protocol import own
 
 __all__ = [
     "Domain",
+    "as_array",
     "bulk",
     "columns",
     "countable",
@@ -241,11 +244,30 @@ def _entries(value: Any) -> tuple[list[Any], tuple[int, ...]]:
         return value.entries, tuple(value.shape)
     if not (isinstance(value, (list, tuple)) or is_array(value)):
         return [value], ()
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise AdstackArgumentError(f"the rows of an element must be equally long, got {value!r}") from error
+    array = as_array(value)
     return array.reshape(-1).tolist(), array.shape
+
+
+def as_array(value: object, convert: Callable[[Any], Array] = np.asarray) -> Array:
+    """Lists of numbers, or an array of any library, as an array of numpy.
+
+    AdstackArgumentError if numpy can't have it: rows that are not equally long; tensors of torch in bfloat16, sparse
+    ones, or such as require a gradient.
+    """
+    try:
+        return convert(value)
+    except AdstackError:
+        raise
+    except (TypeError, ValueError, RuntimeError) as error:
+        if isinstance(value, (list, tuple)):
+            message, do = (
+                "the rows of a list must be equally long",
+                "give lists of numbers, each row as long as the next",
+            )
+        else:
+            message = f"numpy can't have this {type(value).__name__}"
+            do = "convert it first, as by .detach(), .float() or .to_dense()"
+        raise AdstackArgumentError(message, note=str(error), do=do) from error
 
 
 def bulk(array: Domain, values: Array) -> Array:

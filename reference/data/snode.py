@@ -327,7 +327,7 @@ class SNodeTree:
         """Give the memory of all its fields back; using one afterwards is an error."""
         for field in self._fields:
             for each in (field, *field.companions()):
-                each.drop()
+                each.drop(destroyed=True)
         self._fields = []
 
 

@@ -78,7 +78,7 @@ class StructField(Uncopied, Refusals):
     def get_member_field(self, key: str) -> Member:
         """The field of the member called `key`; AdstackAttributeError, with names that are near, if there is none."""
         if key not in self.field_dict:
-            raise self._without(key)
+            raise self._without(str(key))
         return self.field_dict[key]
 
     def __getattr__(self, name: str) -> Member:

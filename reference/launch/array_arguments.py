@@ -293,7 +293,7 @@ class NdarrayParameter:
             raise AdstackArgumentError(
                 f"Invalid value for argument {self.name} - the array is neither C nor Fortran contiguous "
                 f"(strides {array.strides} for shape {array.shape})",
-                do="pass np.ascontiguousarray(array)",
+                do="pass np.ascontiguousarray(array); of a tensor of torch, tensor.contiguous()",
             )
         return np.array(array, order="C")  # it may be contiguous, and only not aligned
 

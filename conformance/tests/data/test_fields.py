@@ -258,5 +258,5 @@ def test_an_array_without_axes_that_holds_no_integer_is_no_shape(shape: Any) -> 
 
 def test_rows_of_an_element_that_differ_in_length_are_refused() -> None:
     qd.init(arch=qd.reference)
-    with pytest.raises(qd.AdstackArgumentError, match="rows of an element must be equally long"):
+    with pytest.raises(qd.AdstackArgumentError, match="rows of a list must be equally long"):
         qd.Matrix.field(2, 2, qd.f32, 3)[0] = [[1.0], [1.0, 2.0]]

@@ -126,9 +126,9 @@ def test_destroying_a_builder_drops_its_fields() -> None:
     tree = builder.finalize()
     x[0] = 1
     tree.destroy()
-    with pytest.raises(qd.AdstackRuntimeError, match="its data is gone"):
+    with pytest.raises(qd.AdstackRuntimeError, match="was destroyed with its layout and its data is gone"):
         x[0]
-    with pytest.raises(qd.AdstackRuntimeError, match="its data is gone"):
+    with pytest.raises(qd.AdstackRuntimeError, match="was destroyed with its layout and its data is gone"):
         x.grad.to_numpy()
 
 

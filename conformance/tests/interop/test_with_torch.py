@@ -160,3 +160,29 @@ def test_what_passes_through_memory_that_is_only_added_to_has_its_gradient(torch
     index, y = torch.tensor([1, 1], dtype=torch.int32), torch.ones(2, requires_grad=True)
     wrap(picked)(index, torch.ones(2), y.clone()).sum().backward()
     assert y.grad.tolist() == [1.0, 1.0]
+
+
+TENSORS = {
+    "bfloat16": lambda torch: torch.zeros(2, dtype=torch.bfloat16),
+    "sparse": lambda torch: torch.eye(2).to_sparse()[0],
+    "meta": lambda torch: torch.zeros(2, device="meta"),
+    "requires grad": lambda torch: torch.zeros(2, requires_grad=True),
+}
+
+
+@pytest.mark.parametrize("kind", TENSORS)
+def test_elements_can_not_come_from_tensors_that_numpy_can_not_have(torch, kind):
+    x, v = qd.ndarray(qd.f32, shape=2), qd.Vector.field(2, qd.f32, shape=2)
+    for store in (x.from_numpy, v.fill, lambda tensor: v.__setitem__(0, tensor)):
+        with pytest.raises(qd.AdstackArgumentError, match="numpy can't have this Tensor"):
+            store(TENSORS[kind](torch))
+    assert not x.to_numpy().any()
+    assert not v.to_numpy().any()
+
+
+def test_a_tensor_is_taken_without_its_gradient_and_a_bfloat16_one_refused(torch):
+    x = qd.field(qd.f32, shape=2)
+    x.from_torch(torch.ones(2, requires_grad=True))
+    assert x.to_numpy().tolist() == [1, 1]
+    with pytest.raises(qd.AdstackArgumentError, match=r"\.float\(\)"):
+        x.from_torch(torch.zeros(2, dtype=torch.bfloat16))

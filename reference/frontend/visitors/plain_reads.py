@@ -87,7 +87,9 @@ def _methods(thing: object, name: str) -> Iterator[PythonFunction]:
     """The method or property of that name, if the class of an object has one."""
     method = getattr(type(thing), name, None)
     if method is not None:
-        yield method.fget if isinstance(method, property) else method
+        reader = method.fget if isinstance(method, property) else method
+        if reader is not None:
+            yield reader
 
 
 def _code(function: PythonFunction) -> types.CodeType | None:
