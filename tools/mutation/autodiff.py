@@ -47,6 +47,7 @@ TESTS: Final = (
     "backends/codegen_llvm/test_versioning",
     "backends/codegen_llvm/test_checks",
     "backends/codegen_llvm/test_deferred",
+    "backends/codegen_spirv/test_unguarded",
     "backends/cuda/test_guards",
     "../../tools/mutation/cases",
 )
@@ -59,6 +60,8 @@ LIKELY: Final = {
     "analysis/uniformity.py*": ("analysis/test_uniformity",),
     "analysis/strides.py*": ("analysis/test_strides",),
     "runtime/assume.py*": ("transforms/test_guard",),
+    "backends/codegen_spirv/unguarded.py*": ("backends/codegen_spirv/test_unguarded",),
+    "analysis/induction.py*": ("backends/codegen_spirv/test_unguarded",),
     "analysis/subscripts.py*": ("analysis/test_accumulation",),
     "transforms/loops/hold.py*": ("transforms/test_hold",),
     "transforms/tasks/gather*.py*": ("transforms/test_gather",),

@@ -185,6 +185,8 @@ class Code:
         self.m = module
         self.words: list[int] = []
         self.variables: list[int] = []
+        self._zeros: dict[tuple[DType, bool], Num] = {}
+        self._ahead: list[int] = []  # what stands at the start of the function
         self.watch: Callable[[Num], None] | None = None
         self.fast: FastPath[Num] | None = None
         self.enter(module.new())
@@ -221,14 +223,17 @@ class Code:
 
     def _hidden_zero(self, value: float, dtype: DType) -> Num:
         """A zero of which the driver does not know that it is one: made of a bit that no address has."""
-        pointer = self.m.pointer(Storage.PushConstant, self.m.type(u64))
-        address = self.let(Op.Load, u64, self.raw(Op.AccessChain, pointer, self.m.pushed, self.m.word(0)))
-        raw = (address >> 63).resize(unsigned(dtype))
-        if math.copysign(1.0, value) < 0:
-            raw = raw | 1 << (dtype.bits - 1)
-        number = raw.bits(dtype)
-        self.m.floats[number.id] = value
-        return number
+        is_minus = math.copysign(1.0, value) < 0
+        if (dtype, is_minus) not in self._zeros:
+            outer, self.words = self.words, self._ahead
+            pointer = self.m.pointer(Storage.PushConstant, self.m.type(u64))
+            address = self.let(Op.Load, u64, self.raw(Op.AccessChain, pointer, self.m.pushed, self.m.word(0)))
+            raw = (address >> 63).resize(unsigned(dtype))
+            number = (raw | 1 << (dtype.bits - 1) if is_minus else raw).bits(dtype)
+            self.words = outer
+            self.m.floats[number.id] = value
+            self._zeros[dtype, is_minus] = number
+        return self._zeros[dtype, is_minus]
 
     # ---- blocks
 
@@ -384,4 +389,4 @@ class Code:
         """The finished function: head, variables, blocks; the body has ended with a return."""
         head = [*instruction(Op.Function, result, name, 0, signature), *params]
         first, rest = self.words[:2], self.words[2:]
-        return [*head, *first, *self.variables, *rest, *instruction(Op.FunctionEnd)]
+        return [*head, *first, *self.variables, *self._ahead, *rest, *instruction(Op.FunctionEnd)]
