@@ -33,7 +33,7 @@ def check_layout(layout: object) -> None:
 def check_order(order: str | None, rank: int) -> None:
     """Refuse an `order` of a field of `rank` axes unless it names each once: "i", "j" and so on."""
     names = _AXES[:rank]
-    if order is not None and sorted(order) != list(names):
+    if order is not None and not (isinstance(order, str) and sorted(order) == list(names)):
         raise AdstackArgumentError(f"order={order!r} must name each of the axes {', '.join(names)} once")
 
 

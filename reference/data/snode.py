@@ -68,7 +68,12 @@ class SNode(Node):
         return tuple(self._fields)
 
     def parent(self, n: int = 1) -> SNode | None:
-        """The level above, or the one `n` levels above; None beyond the root."""
+        """The level above, or the one `n` levels above; None beyond the root.
+
+        AdstackArgumentError if `n` is no integer, or negative.
+        """
+        if not hasattr(type(n), "__index__") or n < 0:
+            raise AdstackArgumentError(f"parent() takes how many levels to go up, got {n!r}", do="give 1, 2, ...")
         node: SNode | None = self
         for _ in range(n):
             node = None if node is None else node.above

@@ -82,6 +82,10 @@ def no_grad(func: Callable[..., Any]) -> Callable[..., Any]:
 
 def _runs_to_its_end(decorator: str, function: object) -> None:
     """An error for a function whose call only begins it."""
+    if not callable(function):
+        raise AdstackRuntimeTypeError(
+            f"{decorator} decorates a function, got {function!r}", do=f"write @qd.ad.{decorator} above a function"
+        )
     kind = ""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         kind = "a generator"

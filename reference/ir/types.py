@@ -83,7 +83,10 @@ class DType:
 
     def __call__(self, value: object) -> Any:
         """`i64(3)` on the host: the number rounded, wrapped or saturated as `cast` does it."""
-        return cast_number(value, self)
+        try:
+            return cast_number(value, self)
+        except (TypeError, ValueError) as error:
+            raise AdstackTypeError(f"{self}(x) takes one number on the host, got {type(value).__name__}") from error
 
     @property
     def is_float(self) -> bool:
@@ -191,9 +194,7 @@ def cast(to: DType, a: Array) -> Array:
 
 def cast_number(value: Any, to: DType) -> Any:
     """A Python or numpy number converted to `to` as `cast` does it, as a Python bool, int or float."""
-    if isinstance(value, (bool, np.bool_)):
-        value = int(value)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, (int, np.integer, np.bool_)):
         return _cast_int(int(value), to)
     with np.errstate(all="ignore"):
         return cast(to, np.asarray(value, np.float64)).item()

@@ -260,3 +260,15 @@ def test_rows_of_an_element_that_differ_in_length_are_refused() -> None:
     qd.init(arch=qd.reference)
     with pytest.raises(qd.AdstackArgumentError, match="rows of a list must be equally long"):
         qd.Matrix.field(2, 2, qd.f32, 3)[0] = [[1.0], [1.0, 2.0]]
+
+
+def test_an_order_is_a_text_that_names_the_axes() -> None:
+    qd.init(arch=qd.reference)
+    with pytest.raises(qd.AdstackArgumentError, match="order=4 must name each of the axes i once"):
+        qd.field(qd.f32, 3, 4)
+
+
+def test_a_type_of_the_language_takes_one_number_on_the_host() -> None:
+    qd.init(arch=qd.reference)
+    with pytest.raises(qd.AdstackTypeError, match=r"f32\(x\) takes one number on the host"):
+        qd.f32(qd.field(qd.f32, shape=3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,13 @@ def test_destroying_a_builder_drops_its_fields() -> None:
         x[0]
     with pytest.raises(qd.AdstackRuntimeError, match="was destroyed with its layout and its data is gone"):
         x.grad.to_numpy()
+
+
+@pytest.mark.parametrize("n", ["a", -1, 1.5, None])
+def test_a_parent_is_some_levels_above(n: Any) -> None:
+    x = qd.field(qd.f32, shape=2)
+    with pytest.raises(qd.AdstackArgumentError, match="how many levels to go up"):
+        x.parent(n)
 
 
 def test_reset_empties_the_root() -> None:

@@ -221,3 +221,9 @@ def test_what_does_not_run_to_its_end_when_called_can_not_be_decorated(decorator
     for function in (steps, later, several):
         with pytest.raises(qd.AdstackRuntimeTypeError, match="launches nothing yet"):
             decorator(function)
+
+
+@pytest.mark.parametrize("decorator", [qd.ad.grad_replaced, qd.ad.no_grad])
+def test_what_can_not_be_called_is_refused_where_it_is_decorated(decorator):
+    with pytest.raises(qd.AdstackRuntimeTypeError, match="decorates a function, got 3"):
+        decorator(3)

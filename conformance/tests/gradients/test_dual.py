@@ -296,3 +296,9 @@ def test_a_kernel_about_duals_is_refused() -> None:
         qd.ad.FwdMode(loss=y, param=x),
     ):
         run()
+
+
+def test_a_seed_is_of_numbers() -> None:
+    x, y = duals(()), duals(())
+    with pytest.raises(qd.AdstackArgumentError, match="`seed` must be numbers, got 'a'"):
+        qd.ad.FwdMode(loss=y, param=x, seed="a")

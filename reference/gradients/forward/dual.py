@@ -358,7 +358,13 @@ def _direction(param: Field | Ndarray, seed: Sequence[float] | None) -> Any:
                 do=f"pass seed=[...] with {count} numbers: the direction along which to differentiate",
             )
         seed = [1.0]
-    flat = np.asarray(seed, param.dtype.numpy).reshape(-1)
+    try:
+        flat = np.asarray(seed, param.dtype.numpy).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise AdstackArgumentError(
+            f"`seed` must be numbers, got {seed!r}",
+            do=f"pass {count} numbers: the direction along which to differentiate",
+        ) from error
     if len(flat) != count:
         raise AdstackArgumentError(
             f"`seed` has {len(flat)} numbers, and the parameter {param.label} holds {count}",
