@@ -12,6 +12,7 @@ from ..ir.structure import Kernel, Place, Region, Value
 from ..ir.verify.verifier import verify
 from ..values.elements import Elements
 from ..values.kinds import KernelObject, TypeLike
+from ..values.matrices.struct import Struct
 from ..values.protocol import emitting, lowering
 from ..values.specs import Lowered, MatrixSpec, NdarraySpec, Request, ScalarSpec, Spec, StructSpec, TemplateSpec
 from .emission import rules
@@ -23,6 +24,7 @@ from .expressions import indexing, operators, printing
 from .recorder import Recorder
 from .syntax.scope import Scopes, outer_names
 from .syntax.source import source_of
+from .syntax.stores import stored_within
 from .variables.mem2reg import mem2reg
 from .visitors import assignment, calls, collections, control, loops, returns
 from .visitors.control import function_body
@@ -115,10 +117,14 @@ def _returned(context: Context, value: KernelObject, spec: Spec | None) -> Kerne
 
 def _parameters(context: Context, request: Request) -> None:
     node = context.frame.source.node
+    stored = stored_within(node.body)
     args = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     for arg, spec in zip(args, request.specs, strict=False):
         value = _parameter(context, arg.arg, spec)
-        context.scopes.bind(arg.arg, value, "argument", context.loc(arg))
+        if isinstance(value, Struct) and arg.arg in stored:  # a launch changes a copy of the struct that it is passed
+            assignment.declare(context, arg.arg, value)
+        else:
+            context.scopes.bind(arg.arg, value, "argument", context.loc(arg))
 
 
 def _parameter(context: Context, name: str, spec: Spec) -> KernelObject:

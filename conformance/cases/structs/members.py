@@ -3,6 +3,37 @@
 from adstack.conformance.case import Raises, Run, case
 
 
+@case(rules=["struct.members"], modes=("forward", "reverse"))
+def a_kernel_changes_its_own_copy_of_a_struct_that_it_is_passed(qd):
+    inner = qd.types.struct(v=qd.types.vector(2, qd.f32))
+    outer = qd.types.struct(n=qd.i32, scale=qd.f32, at=inner)
+    x, y = (qd.field(qd.f32, shape=3, needs_grad=True) for _ in range(2))
+    passed = outer(n=2, scale=3.0, at=inner(v=[1.0, 2.0]))
+
+    @qd.kernel
+    def k(s: outer):
+        s.scale += 1.0
+        s.at.v[1] = s.scale * s.at.v[1]
+        for _ in range(2):
+            s.n += 1
+        for i in x:
+            y[i] = x[i] * s.at.v[1] + s.n
+
+    def twice():
+        k(passed)
+        k(passed)
+        assert (passed.n, passed.scale, passed.at.v[1]) == (2, 3.0, 2.0)
+
+    k_grad = k.grad
+
+    def both():
+        twice()
+        k_grad(passed)
+
+    given = {x: [1, 2, 3], x.grad: 0, y.grad: 1}
+    return Run(both, given=given, expect={y: [12, 20, 28], x.grad: 8})
+
+
 @case(rules=["struct.members"])
 def structs_nest_and_hold_vectors(qd):
     point = qd.types.struct(at=qd.types.vector(2, qd.f32), mass=qd.f32)
