@@ -7,9 +7,10 @@ has its elements in a list.
 
 from __future__ import annotations
 
+import array
 import ctypes
-from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections import UserList, deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
 import numpy as np
@@ -17,11 +18,13 @@ import numpy as np
 from ..ir.types import DType
 from ..runtime.protocol.shortcuts import Still
 from ..values.elements import Elements
+from ..values.matrices.struct import Struct, members_of
 from .lifetimes import Same
 
 __all__ = ["CONTAINERS", "changes_in_place", "template_key", "watched"]
 
-CONTAINERS: Final = (tuple, list, dict, set, frozenset, deque, bytearray, Elements)
+_ROWS: Final = (tuple, list, set, frozenset, deque, bytearray, array.array, UserList)
+CONTAINERS: Final = (*_ROWS, Elements, Struct, Mapping)
 """The classes of what may hold something else while it stays the same object, or hold what does."""
 
 MOST: Final = 64
@@ -45,12 +48,14 @@ def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:
     inner = (*around, id(value))
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return changes_in_place(value)
-    if isinstance(value, dict):
-        return type(value), tuple((template_key(name, inner), template_key(one, inner)) for name, one in value.items())
-    if isinstance(value, (tuple, list, set, frozenset, deque, bytearray)):
+    if isinstance(value, Struct):
+        return Struct, id(value.__adstack_type__()), template_key(members_of(value), inner)
+    if isinstance(value, _ROWS):
         return type(value), tuple(template_key(one, inner) for one in value)
     if isinstance(value, Elements):
         return value.shape, value.dtype, tuple(template_key(e, around) for e in value.entries)
+    if isinstance(value, Mapping):
+        return type(value), tuple((template_key(name, inner), template_key(one, inner)) for name, one in value.items())
     return Same(value)
 
 
@@ -59,9 +64,9 @@ def changes_in_place(value: object, around: tuple[int, ...] = ()) -> Hashable:
 
     Every number of an array is part of its key, so the cost is that of copying it. `around` is as in `template_key`.
     """
-    if isinstance(value, CONTAINERS) and not isinstance(value, dict):
+    if isinstance(value, CONTAINERS) and not isinstance(value, Mapping):
         return template_key(value, around)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         if id(value) in around:
             return Same(value)
         inner = (*around, id(value))

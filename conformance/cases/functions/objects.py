@@ -1,7 +1,5 @@
 """Kernels and functions as methods; objects, dataclasses and structs as arguments."""
 
-from collections import deque
-
 import numpy as np
 
 from adstack.conformance.case import Run, case
@@ -54,7 +52,6 @@ def a_changed_attribute_is_seen(qd):
 @case(rules=["control.template"], params={"kind": ["list", "nested", "vector", "matrix", "dict", "array"]})
 def what_an_attribute_holds_may_change_in_place(qd, kind):
     """The object stays the same, and so does its attribute; later calls and their gradients see the new number."""
-    import numpy as np
 
     @qd.data_oriented
     class Scale:
@@ -101,140 +98,6 @@ def what_an_attribute_holds_may_change_in_place(qd, kind):
     return [
         Run(both, given=given, expect={scale.y: [2, -6], scale.x.grad: 2}),
         Run(changed, given=given, expect={scale.y: [7, -21], scale.x.grad: 7}),
-    ]
-
-
-HELD = {
-    "set": (lambda: {2}, lambda held: (held.clear(), held.add(7))),
-    "deque": (lambda: deque([2]), lambda held: (held.popleft(), held.append(7))),
-    "dict": (lambda: {"k": 2}, lambda held: held.update(k=7)),
-    "dict in a list": (lambda: [{"k": 2}], lambda held: held[0].update(k=7)),
-    "array in a list": (lambda: [np.array([2.0])], lambda held: held[0].fill(7)),
-    "list": (lambda: [2], lambda held: held.__setitem__(0, 7)),
-}
-
-
-def first_of(held):
-    """The number in such a container."""
-    while not isinstance(held, (int, float)):
-        held = next(iter(held.values() if isinstance(held, dict) else held))
-    return held
-
-
-@case(rules=["control.template"], params={"kind": list(HELD), "of": ["argument", "attribute"]})
-def what_a_container_holds_may_change(qd, kind, of):
-    """The containers stay the same objects; the kernel is compiled for what they hold at the call."""
-
-    @qd.data_oriented
-    class Scale:
-        def __init__(self):
-            self.by = HELD[kind][0]()
-            self.x, self.y = (qd.field(qd.f32, shape=2, needs_grad=True) for _ in range(2))
-
-        @qd.kernel
-        def by_argument(self, by: qd.template()):
-            for i in self.x:
-                self.y[i] = self.x[i] * float(qd.static(first_of(by)))
-
-        @qd.kernel
-        def by_attribute(self):
-            for i in self.x:
-                self.y[i] = self.x[i] * float(qd.static(first_of(self.by)))
-
-    scale = Scale()
-    kernel, args = (scale.by_argument, (scale.by,)) if of == "argument" else (scale.by_attribute, ())
-
-    def both():
-        for _ in range(3):
-            kernel(*args)
-        kernel.grad(*args)
-
-    def changed():
-        HELD[kind][1](scale.by)
-        both()
-
-    given = {scale.x: [1, -3], scale.x.grad: 0, scale.y.grad: 1}
-    return [
-        Run(both, given=given, expect={scale.y: [2, -6], scale.x.grad: 2}),
-        Run(changed, given=given, expect={scale.y: [7, -21], scale.x.grad: 7}),
-    ]
-
-
-READERS = ["method", "method of a method", "function", "property in a method", "comprehension", "slots", "getattr"]
-
-
-def doubled(thing):
-    """What a function at the top of the file reads of its argument."""
-    return 2 * thing.rate
-
-
-@case(rules=["control.template", "control.once"], params={"reader": READERS})
-def what_plain_functions_read_of_objects_may_change(qd, reader):
-    """They are called while compiling: a changed attribute that they read has the kernel compiled again."""
-
-    class Slots:
-        __slots__ = ("rate",)
-
-    @qd.data_oriented
-    class Scale:
-        def __init__(self):
-            self.rate, self.rates, self.inner = 1, [1, 0], Slots()
-            self.inner.rate = 1
-            self.x, self.y = (qd.field(qd.f32, shape=2, needs_grad=True) for _ in range(2))
-
-        @property
-        def half(self):
-            return self.rate * 0.5
-
-        def method(self):
-            return 2 * self.rate
-
-        def of_a_method(self):
-            return self.method()
-
-        def of_property(self):
-            return 4.0 * self.half
-
-        def comprehension(self):
-            return 2 * sum(rate for rate in self.rates)
-
-        def slots(self):
-            return 2 * self.inner.rate
-
-        @qd.kernel
-        def of(self):
-            for i in self.x:
-                if qd.static(reader == "method"):
-                    self.y[i] = self.x[i] * self.method()
-                elif qd.static(reader == "method of a method"):
-                    self.y[i] = self.x[i] * self.of_a_method()
-                elif qd.static(reader == "function"):
-                    self.y[i] = self.x[i] * doubled(self)
-                elif qd.static(reader == "property in a method"):
-                    self.y[i] = self.x[i] * self.of_property()
-                elif qd.static(reader == "comprehension"):
-                    self.y[i] = self.x[i] * self.comprehension()
-                elif qd.static(reader == "slots"):
-                    self.y[i] = self.x[i] * self.slots()
-                else:
-                    self.y[i] = self.x[i] * 2 * getattr(self, "rate")  # noqa: B009 - it is what is tried
-
-    scale = Scale()
-
-    def both():
-        for _ in range(3):
-            scale.of()
-        scale.of.grad()
-
-    def changed():
-        scale.rate = scale.inner.rate = scale.rates[1] = 3
-        scale.rates[0] = 0
-        both()
-
-    given = {scale.x: [1, -3], scale.x.grad: 0, scale.y.grad: 1}
-    return [
-        Run(both, given=given, expect={scale.y: [2, -6], scale.x.grad: 2}),
-        Run(changed, given=given, expect={scale.y: [6, -18], scale.x.grad: 6}),
     ]
 
 
@@ -326,8 +189,6 @@ def methods_call_methods_of_their_parts(qd):
 @case(rules=["struct.members", "memory.ndarray"])
 def a_dataclass_of_arrays_is_an_argument(qd):
     import dataclasses
-
-    import numpy as np
 
     @dataclasses.dataclass
     class State:

@@ -132,6 +132,8 @@ class Context:
         options: those of `init` that change what is emitted.
         places, fields: what the kernel touches, by place name.
         captured: (how to read it now, what it was) of attributes baked into the kernel.
+        protocols: by the class of objects, whether it has methods that Python calls for operators and the like.
+        looked_at: by identity, the objects whose attributes that these methods read have been captured.
         frames: functions being lowered, the kernel first.
         static_depth: how many `static(...)` are around the current expression.
         loop_hints: what `loop_config` said for the next loop.
@@ -148,6 +150,8 @@ class Context:
         self.places: dict[str, Place] = {}
         self.fields: dict[str, KernelObject] = {}
         self.captured: list[tuple[partial[object], object]] = []
+        self.protocols: dict[type, bool] = {}
+        self.looked_at: dict[int, object] = {}
         self.frames: list[Frame] = []
         self.static_depth = 0
         self.loop_hints: dict[str, object] = {}

@@ -26,13 +26,13 @@ from ..emission.references import ScalarRef
 from ..emission.type_promotion import literal
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
 from ..expressions.foreign import guarded
+from ..expressions.plain_reads import capture_reads
 from ..expressions.printing import formatted, is_runtime
 from . import builtin
 from .collections import as_mapping, elements_of
 from .domains import RuntimeRange
 from .inlining import inline
 from .once import refuse_once
-from .plain_reads import capture_reads
 from .stopping import stop
 from .whole import of_whole
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable
-from functools import partial
 
 from ...absent import absent
 from ...errors import (
@@ -19,7 +18,6 @@ from ...errors import (
 from ...values.elements import Elements
 from ...values.kinds import KernelObject
 from ...values.matrices.swizzles import positions_of
-from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import describe, is_number, plain, suggestion
@@ -29,8 +27,9 @@ from ..emission.structs import is_live_struct, member_reference
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
 from ..expressions.foreign import guarded
 from ..expressions.operators import condition
+from ..expressions.plain_reads import capture
 
-__all__ = ["as_mapping", "capture", "elements_of"]
+__all__ = ["as_mapping", "elements_of"]
 
 
 def elements_of(context: Context, nodes: list[ast.expr]) -> list[KernelObject]:
@@ -187,13 +186,3 @@ def _without(context: Context, base: object, name: str) -> AdstackError:
     elif not do and not isinstance(base, types.ModuleType):
         do = f"give it a value before the kernel is called: {name} = ..., or in __init__"
     return kind(f"{what} has no attribute '{name}'", loc=context.builder.loc, do=do)
-
-
-def capture(context: Context, base: object, name: str, value: object) -> None:
-    """Remember what was read from an object - numbers, and whatever it stores - so that its change is noticed."""
-    if isinstance(base, (types.ModuleType, type, Elements, Expr)):
-        return
-    if not isinstance(value, (bool, int, float)) and name not in getattr(base, "__dict__", {}):
-        return
-    if not isinstance(base, ArrayArgument) and not is_field(base):
-        context.captured.append((partial(getattr, base, name, None), value))
