@@ -70,9 +70,8 @@ def doubled(thing):
     return 2 * thing.rate
 
 
-@case(rules=["control.template", "control.once"], params={"reader": READERS})
-def what_plain_functions_read_of_objects_may_change(qd, reader):
-    """They are called while compiling: a changed attribute that they read has the kernel compiled again."""
+def scaling(qd, reader):
+    """An object whose kernel scales by what a plain function or method reads of it."""
 
     class Slots:
         __slots__ = ("rate",)
@@ -121,7 +120,13 @@ def what_plain_functions_read_of_objects_may_change(qd, reader):
                 else:
                     self.y[i] = self.x[i] * 2 * getattr(self, "rate")  # noqa: B009 - it is what is tried
 
-    scale = Scale()
+    return Scale()
+
+
+@case(rules=["control.template", "control.once"], params={"reader": READERS})
+def what_plain_functions_read_of_objects_may_change(qd, reader):
+    """They are called while compiling: a changed attribute that they read has the kernel compiled again."""
+    scale = scaling(qd, reader)
 
     def both():
         for _ in range(3):
@@ -182,10 +187,7 @@ def answering(qd):
 
     @qd.func
     def by_loop(t: qd.template()):
-        total = 0.0
-        for part in qd.static(t):
-            total += part
-        return total
+        return sum([part for part in t])
 
     @qd.func
     def by_class(t: qd.template()):
