@@ -187,7 +187,7 @@ def answering(qd):
 
     @qd.func
     def by_loop(t: qd.template()):
-        return sum([part for part in t])
+        return sum(list(t))
 
     @qd.func
     def by_class(t: qd.template()):
