@@ -49,7 +49,7 @@ def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return changes_in_place(value)
     if isinstance(value, Struct):
-        return Struct, id(value.__adstack_type__()), template_key(members_of(value), inner)
+        return Struct, template_key(value.__adstack_type__()), template_key(members_of(value), inner)
     if isinstance(value, _ROWS):
         return type(value), tuple(template_key(one, inner) for one in value)
     if isinstance(value, Elements):

@@ -133,7 +133,7 @@ class Context:
         places, fields: what the kernel touches, by place name.
         captured: (how to read it now, what it was) of attributes baked into the kernel.
         protocols: by the class of objects, whether it has methods that Python calls for operators and the like.
-        looked_at: by identity, the objects whose attributes that these methods read have been captured.
+        looked_at: by identity, the objects of these classes that the kernel has used.
         frames: functions being lowered, the kernel first.
         static_depth: how many `static(...)` are around the current expression.
         loop_hints: what `loop_config` said for the next loop.

@@ -13,7 +13,7 @@ from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..emission.references import ScalarRef, is_live
 from ..emission.structs import is_live_struct
-from .plain_reads import capture_protocol
+from .plain_reads import look_at
 
 __all__ = ["dereferenced", "evaluate", "execute", "expression", "lookup", "statement"]
 
@@ -91,7 +91,7 @@ def execute(context: Context, node: ast.stmt) -> None:
 def lookup(context: Context, node: ast.expr) -> KernelObject:
     """Lower an expression; names and elements that can be assigned to come back as references."""
     value = _visit(_EXPRESSIONS, context, node)
-    capture_protocol(context, value)
+    look_at(context, value)
     return value
 
 

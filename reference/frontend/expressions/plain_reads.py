@@ -22,7 +22,7 @@ from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 
-__all__ = ["capture", "capture_protocol", "capture_reads"]
+__all__ = ["capture", "capture_protocols", "capture_reads", "look_at"]
 
 _NUMBERS: Final = (bool, int, float)
 _OF_CLASSES: Final = (*_NUMBERS, str, list, tuple, dict, set, frozenset, np.ndarray, Elements)
@@ -66,7 +66,7 @@ def capture_reads(
         args: with what.
         result: what it gave.
     """
-    if function in (getattr, hasattr) and len(args) > 1 and isinstance(args[1], str):
+    if (function is getattr or function is hasattr) and len(args) > 1 and isinstance(args[1], str):
         value = result if function is getattr else getattr(args[0], args[1], None)
         capture(context, args[0], args[1], value, may_be_missing=True)
         return
@@ -78,21 +78,24 @@ def capture_reads(
             _capture_of(context, one, names, seen)
 
 
-def capture_protocol(context: Context, value: KernelObject) -> None:
-    """Note the attributes that operators, subscripts and loops read of an object whose class has methods for them."""
-    if id(value) in context.looked_at:
-        return
+def look_at(context: Context, value: KernelObject) -> None:
+    """Note an object whose class has methods for operators, subscripts, calls or loops."""
     kind = type(value)
     if kind not in context.protocols:
         context.protocols[kind] = _is_of_program(kind) and any(_code(getattr(kind, name, None)) for name in _PROTOCOL)
     if context.protocols[kind]:
         context.looked_at[id(value)] = value
+
+
+def capture_protocols(context: Context) -> None:
+    """Note the attributes that these methods read of the objects: the kernel is lowered, nobody calls them now."""
+    for value in context.looked_at.values():
         _capture_of(context, value, frozenset(), [])
 
 
 def _is_of_program(kind: type) -> bool:
     """Whether a class is the program's own, and no enumeration."""
-    return kind.__module__.partition(".")[0] not in _LIBRARIES and not issubclass(kind, enum.Enum)
+    return str(kind.__module__).partition(".")[0] not in _LIBRARIES and not issubclass(kind, enum.Enum)
 
 
 def _capture_of(context: Context, one: object, names: frozenset[str], seen: list[object]) -> None:
