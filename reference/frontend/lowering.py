@@ -68,7 +68,7 @@ def lower(request: Request) -> Lowered:
     mem2reg(body, context.places)
     kernel = Kernel(source.name, body, context.places, types_of(request.returns), source.loc(source.node))
     verify(kernel)
-    return Lowered(kernel, context.fields, tuple(context.captured))
+    return Lowered(kernel, context.fields, tuple(context.captured.values()))
 
 
 def _check_depth(body: Region) -> None:

@@ -38,6 +38,7 @@ from .announced import Announced
 from .followers import Followers
 from .gradient import Gradient
 from .noted import noted, with_tangents
+from .recompiled import warn_of_changes
 
 __all__ = ["BoundKernel", "Kernel", "Shown"]
 
@@ -305,6 +306,7 @@ class Kernel(ByName):
         specialisation = specialise(Request(self.function, specs, self._returns, runtime.options), runtime)
         key = tuple(call.key)
         self._compiled[key] = (*self._compiled.get(key, ()), specialisation)[-MOST:]
+        warn_of_changes(self.function, self._compiled[key])
         specialisation.life.then(functools.partial(_ended, ref(self), key, ref(specialisation)))
         return specialisation
 

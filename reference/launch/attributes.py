@@ -1,4 +1,4 @@
-"""Attributes that were read while compiling: whether they still are what they were.
+"""Attributes and variables that were read while compiling: whether they still are what they were.
 
 Of an object that changes in place - a list, a vector, a dictionary, an array - what it holds counts, too.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any, NamedTuple
+from types import CellType
 
 from ..runtime.protocol.shortcuts import SameAttribute, Still
-from .contents import changes_in_place, watched
+from .contents import changes_in_place, points_to, watched
 from .lifetimes import Life, Read
 
 __all__ = ["Attribute", "Attributes", "attributes", "conditions"]
@@ -22,6 +21,7 @@ class Attribute:
     """An attribute that was baked in: of which object, what it was, and what that held.
 
     `words` are what machine code looks at for the latter; None if only Python can. `kept` is what they are about.
+    `in_words` says that they tell of the attribute itself, too: it is the variable in a cell.
     """
 
     owner: Callable[[], object]
@@ -30,13 +30,22 @@ class Attribute:
     holds: object = None
     words: tuple[Still, ...] | None = ()
     kept: tuple[object, ...] = field(default=(), repr=False)
+    in_words: bool = False
 
     def is_same(self) -> bool:
         """Whether it still is that; numbers and texts are compared by value."""
-        now, was = getattr(self.owner(), self.name, None), self.was()
+        try:
+            now, was = getattr(self.owner(), self.name, None), self.was()
+        except ValueError:  # a cell is empty
+            return False
         if now is was:
             return self.holds is None or changes_in_place(now) == self.holds
-        return type(now) is type(was) and isinstance(now, (bool, int, float, str)) and repr(now) == repr(was)
+        return _equal(now, was)
+
+    def equals(self, other: Attribute) -> bool:
+        """Whether another one was the same."""
+        one, its = self.was(), other.was()
+        return self.holds == other.holds if one is its else _equal(one, its)
 
     def described(self, life: Life) -> SameAttribute:
         """The same for machine code, which finds the objects by their addresses."""
@@ -45,25 +54,9 @@ class Attribute:
         return SameAttribute(id(objects[0]), self.name, id(objects[1]), (*keep, *self.kept))
 
 
-class _OfOwner(NamedTuple):
-    """The attributes of one object that hold nothing that can change in place, to be compared all at once.
-
-    Attributes:
-        owner: gives the object.
-        read: gives the attributes of an object, as a tuple.
-        were: the identities of what they were, which live as long as they may be asked for.
-    """
-
-    owner: Callable[[], object]
-    read: Callable[[Any], tuple[object, ...]]
-    were: tuple[int, ...]
-
-    def are_same(self) -> bool:
-        """Whether they are the very objects that they were."""
-        try:
-            return tuple(map(id, self.read(self.owner()))) == self.were
-        except AttributeError:
-            return False
+def _equal(one: object, other: object) -> bool:
+    """Whether both are the same number or text."""
+    return type(one) is type(other) and isinstance(one, (bool, int, float, str)) and repr(one) == repr(other)
 
 
 class Attributes:
@@ -74,27 +67,19 @@ class Attributes:
     """
 
     def __init__(self, captured: Sequence[Attribute]) -> None:
-        plain: dict[int, list[Attribute]] = {}
-        for one in captured:
-            if one.holds is None:
-                plain.setdefault(id(one.owner()), []).append(one)
         self._captured = captured
-        self._objects = [_of_owner(several) for several in plain.values() if len(several) > 1]
-        compared = {id(one) for several in plain.values() if len(several) > 1 for one in several}
-        self._others = [one for one in captured if id(one) not in compared]
+        self._plain = [(one.owner, one.name, id(one.was())) for one in captured if one.holds is None]
+        self._holding = [one for one in captured if one.holds is not None]
 
     def are_same(self) -> bool:
-        """Whether each is what it was; one by one where some are not the very same objects."""
-        for one in self._objects:
-            if not one.are_same():
-                return all(one.is_same() for one in self._captured)
-        return all(one.is_same() for one in self._others) if self._others else True
-
-
-def _of_owner(several: Sequence[Attribute]) -> _OfOwner:
-    return _OfOwner(
-        several[0].owner, attrgetter(*(one.name for one in several)), tuple(id(one.was()) for one in several)
-    )
+        """Whether each is what it was: those that hold nothing that changes in place by their identities first."""
+        try:
+            for owner, name, was in self._plain:
+                if id(getattr(owner(), name, None)) != was:
+                    return all(one.is_same() for one in self._captured)
+        except ValueError:  # a cell is empty
+            return False
+        return all(one.is_same() for one in self._holding) if self._holding else True
 
 
 def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
@@ -105,7 +90,10 @@ def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:
 def _attribute(owner: object, name: str, was: object, life: Life) -> Attribute:
     words = watched(was)
     addresses, kept = (None, ()) if words is None else words
-    return Attribute(life.refer(owner), name, life.refer(was), changes_in_place(was), addresses, kept)
+    in_words = isinstance(owner, CellType)
+    if isinstance(owner, CellType) and addresses is not None:
+        addresses = (points_to(owner, was), *addresses)
+    return Attribute(life.refer(owner), name, life.refer(was), changes_in_place(was), addresses, kept, in_words)
 
 
 def conditions(captured: Sequence[Attribute]) -> tuple[Still, ...] | None:

@@ -2,7 +2,8 @@
 
 `template_key` tells values apart that the frontend treats differently; `watched` tells machine code where to look. A
 list of CPython's stands in memory as (reference count, type, length, address of the items), and a vector of the host
-has its elements in a list.
+has its elements in a list. A cell, which holds the variable of an
+enclosing function, stands there as (reference count, type, address of the value).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import array
 import ctypes
 from collections import UserList, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from types import CellType
 from typing import Any, Final, cast
 
 import numpy as np
@@ -21,7 +23,7 @@ from ..values.elements import Elements
 from ..values.matrices.struct import Struct, members_of
 from .lifetimes import Same
 
-__all__ = ["CONTAINERS", "changes_in_place", "template_key", "watched"]
+__all__ = ["CONTAINERS", "changes_in_place", "points_to", "template_key", "watched"]
 
 _ROWS: Final = (tuple, list, set, frozenset, deque, bytearray, array.array, UserList)
 CONTAINERS: Final = (*_ROWS, Elements, Struct, Mapping)
@@ -32,6 +34,7 @@ MOST: Final = 64
 
 _WORD: Final = ctypes.sizeof(ctypes.c_int64)
 _LENGTH, _ITEMS = 2 * _WORD, 3 * _WORD
+_CONTENTS = 2 * _WORD
 
 
 def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:
@@ -90,6 +93,11 @@ def watched(value: object) -> tuple[tuple[Still, ...], tuple[object, ...]] | Non
         return None
     words = [word for one in lists if one is not None for word in _words(one)]
     return tuple(words), tuple(item for one in lists if one is not None for item in (one, *one))
+
+
+def points_to(cell: CellType, value: object) -> Still:
+    """The word that stays the same while a cell has that value."""
+    return Still(id(cell) + _CONTENTS, id(value))
 
 
 def _lists(value: object, around: tuple[int, ...] = ()) -> Iterator[list[Any] | None]:

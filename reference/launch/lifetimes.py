@@ -1,9 +1,8 @@
 """How long a specialisation lives: no longer than the objects that it was made for.
 
-A specialisation knows the fields and other objects that came as template arguments, and what it read from their
-attributes, without keeping them alive. When the first of them goes, no call can ask for the specialisation any more: it
-ends, and what was compiled for it, and memory that nothing else has, go with it. What a kernel names itself (globals,
-variables of enclosing functions) it keeps.
+A specialisation knows the fields and other objects that came as template arguments, what it read from their attributes,
+and from variables outside of the kernel, without keeping them alive. When the first of them goes, no call can ask for
+the specialisation any more: it ends, and what was compiled for it, and memory that nothing else has, go with it.
 """
 
 from __future__ import annotations
@@ -12,10 +11,13 @@ import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
+from types import CellType
 from typing import Any
 from weakref import ref
 
 from ..runtime.protocol.shortcuts import Still
+from ..values.names import Names
 from ..values.specs import Spec, StructSpec, TemplateSpec
 
 __all__ = ["Data", "Life", "Read", "Same", "objects_of", "valueless"]
@@ -57,8 +59,8 @@ class Same:
 
 
 def _kept(value: object) -> Callable[[], object]:
-    """A function that returns the value, and keeps it alive."""
-    return lambda: value
+    """A function that returns the value, and keeps it alive; no code of Python's, as it is called in each launch."""
+    return repeat(value).__next__
 
 
 class Life:
@@ -121,11 +123,13 @@ Read = tuple[partial[object], object]
 
 
 def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[object]:
-    """What a specialisation depends on and need not keep: template arguments, and what their attributes hold."""
+    """What a specialisation depends on and need not keep: template arguments, variables, what their attributes hold."""
     objects = {id(value): value for spec in specs for value in _arguments(spec)}
     for read, was in captured:  # those of an object come after the object itself
         owner, name = read.args[:2]
-        if id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was and Same(was).is_weak:
+        is_variable = isinstance(owner, (CellType, Names))
+        is_held = is_variable or (id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was)
+        if is_held and Same(was).is_weak:
             objects[id(was)] = was
     return list(objects.values())
 

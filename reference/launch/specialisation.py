@@ -177,7 +177,7 @@ class Specialisation:
     @property
     def attributes(self) -> tuple[SameAttribute, ...]:
         """What attributes must be, for machine code."""
-        return tuple(one.described(self.life) for one in self.captured)
+        return tuple(one.described(self.life) for one in self.captured if not one.in_words)
 
     @property
     def conditions(self) -> tuple[Still, ...] | None:

@@ -67,18 +67,18 @@ def test_touched_fields_are_listed_with_their_companions() -> None:
     assert set(lowered.kernel.places) == set(lowered.fields)
 
 
-def test_numbers_read_from_objects_are_captured() -> None:
+def test_what_is_read_from_outside_is_captured() -> None:
     config = SimpleNamespace(n=3, name="k", deep=SimpleNamespace(scale=0.5))
 
     def k():
         return config.n * config.deep.scale
 
     lowered = _lower(k, returns=ScalarSpec(f32))
-    assert [was for _, was in lowered.captured] == [3, config.deep, 0.5]
+    assert [was for _, was in lowered.captured] == [config, 3, config.deep, 0.5]
     config.deep.scale = 2.0
-    assert [read() for read, _ in lowered.captured] == [3, config.deep, 2.0]
+    assert [read() for read, _ in lowered.captured] == [config, 3, config.deep, 2.0]
     del config.n
-    assert lowered.captured[0][0]() is None
+    assert lowered.captured[1][0]() is None
 
 
 def test_default_types_are_those_of_the_options() -> None:

@@ -15,6 +15,7 @@ from ...ir.location import Loc
 from ...ir.structure import Op, Place, Region
 from ...ir.types import DType, f32, i32
 from ...values.kinds import KernelObject, PythonFunction
+from ...values.names import Names
 from ..syntax.scope import Scopes
 from ..syntax.source import Source
 from ..variables.activations import Activation
@@ -131,7 +132,8 @@ class Context:
         body: the kernel's own region; ops in it are outside of all runtime control flow.
         options: those of `init` that change what is emitted.
         places, fields: what the kernel touches, by place name.
-        captured: (how to read it now, what it was) of attributes baked into the kernel.
+        captured: by what holds it and its name, (how to read it now, what it was) of what is baked into the kernel.
+        namespaces: by its identity, what stands for the dictionary of a module's globals there.
         protocols: by the class of objects, whether it has methods that Python calls for operators and the like.
         looked_at: by identity, the objects of these classes that the kernel has used.
         frames: functions being lowered, the kernel first.
@@ -149,7 +151,8 @@ class Context:
         self.builder = Builder(body)
         self.places: dict[str, Place] = {}
         self.fields: dict[str, KernelObject] = {}
-        self.captured: list[tuple[partial[object], object]] = []
+        self.captured: dict[tuple[int, str], tuple[partial[object], object]] = {}
+        self.namespaces: dict[int, Names] = {}
         self.protocols: dict[type, bool] = {}
         self.looked_at: dict[int, object] = {}
         self.frames: list[Frame] = []

@@ -6,31 +6,25 @@ method that it names, and that its arguments store, or an object which these sto
 
 from __future__ import annotations
 
-import enum
-import sys
+import dis
 import types
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from ...values.elements import Elements
 from ...values.kinds import KernelObject, PythonFunction
+from ...values.names import variable_of
 from ...values.protocol import own
-from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
-from ..emission.expr import Expr
+from .captures import capture, capture_name, is_class_of_program, is_of_program
 
-__all__ = ["capture", "capture_protocols", "capture_reads", "look_at"]
+__all__ = ["capture_protocols", "capture_reads", "look_at"]
 
-_NUMBERS: Final = (bool, int, float)
-_OF_CLASSES: Final = (*_NUMBERS, str, list, tuple, dict, set, frozenset, np.ndarray, Elements)
-"""Of these types are attributes of classes that are compared; others, such as methods, are made at each access."""
-_LIBRARIES: Final = sys.stdlib_module_names - {"__main__"} | {"adstack", "jax", "numpy", "torch"}
-"""The modules whose classes keep what they are."""
 _MOST: Final = 200
 """So many functions and objects are looked at for one call."""
+_LOADS_GLOBAL: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 _BINARY: Final = "add and divmod floordiv lshift matmul mod mul or pow rshift sub truediv xor"
 _PROTOCOL: Final = tuple(
     f"__{name}__"
@@ -41,18 +35,6 @@ _PROTOCOL: Final = tuple(
     )
 )
 """The methods of a class that Python calls for operators, subscripts, calls, loops and conversions."""
-
-
-def capture(context: Context, base: object, name: str, value: object, *, may_be_missing: bool = False) -> None:
-    """Remember what was read from an object - numbers, and whatever it stores - so that its change is noticed."""
-    if isinstance(base, (types.ModuleType, Elements, Expr, ArrayArgument)) or is_field(base):
-        return
-    if isinstance(base, type):
-        is_kept = _is_of_program(base) and isinstance(value, _OF_CLASSES)
-    else:
-        is_kept = may_be_missing or isinstance(value, _NUMBERS) or name in getattr(base, "__dict__", {})
-    if is_kept:
-        context.captured.append((partial(getattr, base, name, None), value))
 
 
 def capture_reads(
@@ -72,17 +54,21 @@ def capture_reads(
         return
     owner = own(function, "__self__")
     objects = [one for one in (owner, *args) if _has_attributes(one)]
-    if objects and _code(function) is not None:
-        names, seen = _names([function], objects), list[object]()
-        for one in objects:
-            _capture_of(context, one, names, seen)
+    if _code(function) is not None:
+        reads, seen = _reads([function], objects), list[object]()
+        for reader, name, value in reads.variables:
+            capture_name(context, reader, name, value)
+        for one in (*objects, *(value for _, _, value in reads.variables if _has_attributes(value))):
+            _capture_of(context, one, reads.names, seen)
 
 
 def look_at(context: Context, value: KernelObject) -> None:
     """Note an object whose class has methods for operators, subscripts, calls or loops."""
     kind = type(value)
     if kind not in context.protocols:
-        context.protocols[kind] = _is_of_program(kind) and any(_code(getattr(kind, name, None)) for name in _PROTOCOL)
+        context.protocols[kind] = is_class_of_program(kind) and any(
+            _code(getattr(kind, name, None)) for name in _PROTOCOL
+        )
     if context.protocols[kind]:
         context.looked_at[id(value)] = value
 
@@ -93,11 +79,6 @@ def capture_protocols(context: Context) -> None:
         _capture_of(context, value, frozenset(), [])
 
 
-def _is_of_program(kind: type) -> bool:
-    """Whether a class is the program's own, and no enumeration."""
-    return str(kind.__module__).partition(".")[0] not in _LIBRARIES and not issubclass(kind, enum.Enum)
-
-
 def _capture_of(context: Context, one: object, names: frozenset[str], seen: list[object]) -> None:
     """Capture the attributes with some names, and those that the methods read which Python or these names call."""
     if len(seen) == _MOST or any(one is other for other in seen):
@@ -106,9 +87,12 @@ def _capture_of(context: Context, one: object, names: frozenset[str], seen: list
     for item in _items(one):
         if _has_parts(item):
             _capture_of(context, item, names, seen)
-    if _is_of_program(type(one)):
+    if is_class_of_program(type(one)):
         methods = [method for name in (*_PROTOCOL, *names) for method in _methods(one, name)]
-        names = names | _names([method for method in methods if _code(method) is not None], [one])
+        reads = _reads([method for method in methods if _code(method) is not None], [one])
+        for reader, name, value in reads.variables:
+            capture_name(context, reader, name, value)
+        names = names | reads.names
     for name in sorted(names):
         if _is_stored(one, name):
             value = getattr(one, name, None)
@@ -117,23 +101,55 @@ def _capture_of(context: Context, one: object, names: frozenset[str], seen: list
                 _capture_of(context, value, names, seen)
 
 
-def _names(functions: Sequence[PythonFunction], objects: Sequence[object]) -> frozenset[str]:
-    """The names of attributes and globals in the code of functions, and of those that these name."""
+class _Reads(NamedTuple):
+    """What functions, and those that they name, read.
+
+    Attributes:
+        names: of attributes.
+        variables: from outside of these functions: who reads them, their names and values.
+    """
+
+    names: frozenset[str]
+    variables: tuple[tuple[PythonFunction, str, object], ...]
+
+
+def _reads(functions: Sequence[PythonFunction], objects: Sequence[object]) -> _Reads:
+    """What the code of functions names, and of those that these name: variables, and methods of objects."""
     waiting = [*functions]
-    names, seen = set[str](), set[types.CodeType]()
+    names, seen, variables = set[str](), set[types.CodeType](), list[tuple[PythonFunction, str, object]]()
     while waiting and len(seen) < _MOST:
         one = waiting.pop()
         code = _code(one)
         if code is None or code in seen:
             continue
         seen.add(code)
-        here = {name for part in _parts(code) for name in part.co_names}
-        around = getattr(own(one, "__func__", one), "__globals__", {})
-        for name in here - names:
-            waiting += [around[name]] if name in around else []
-            waiting += [method for thing in objects for method in _methods(thing, name)]
+        around = [(one, name, value) for name in sorted(_outer(code)) for value in _value_of(one, name)]
+        variables += around
+        here = frozenset(name for part in _parts(code) for name in part.co_names)
+        waiting += [value for _, _, value in around if isinstance(value, (types.FunctionType, types.MethodType))]
+        waiting += [method for name in here - names for thing in objects for method in _methods(thing, name)]
         names |= here
-    return frozenset(names)
+    return _Reads(frozenset(names), tuple(variables))
+
+
+@lru_cache(maxsize=4096)
+def _outer(code: types.CodeType) -> frozenset[str]:
+    """The names of the variables from outside that code reads."""
+    names = {
+        str(one.argval) for part in _parts(code) for one in dis.get_instructions(part) if one.opname in _LOADS_GLOBAL
+    }
+    return frozenset({*names, *code.co_freevars})
+
+
+def _value_of(function: PythonFunction, name: str) -> Iterator[object]:
+    """What such a variable is; nothing if it is a builtin, or has no value."""
+    variable = variable_of(function, name)
+    if variable is not None:
+        holder, inner = variable
+        if isinstance(holder, dict):
+            yield holder[inner]
+        elif holder != types.CellType():
+            yield holder.cell_contents
 
 
 def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -154,9 +170,10 @@ def _methods(thing: object, name: str) -> Iterator[PythonFunction]:
 
 
 def _code(function: object) -> types.CodeType | None:
-    """The code of a plain function or method; None of anything else."""
+    """The code of a plain function or method of the program's; None of anything else."""
     plain = own(function, "__func__", function)
-    return plain.__code__ if isinstance(plain, types.FunctionType) else None
+    is_plain = isinstance(plain, types.FunctionType) and is_of_program(plain.__module__)
+    return plain.__code__ if is_plain else None
 
 
 def _items(value: object) -> Iterable[object]:

@@ -18,6 +18,7 @@ from ..emission.references import CellRef, ScalarRef, cell_matrix, is_live, refe
 from ..emission.shared import SharedArray
 from ..emission.structs import is_live_struct, is_local_struct, local_struct, store_struct
 from ..emission.type_promotion import alone, common, typed
+from ..expressions.captures import capture_name
 from ..expressions.dicts import VariableDict
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup, statement
 from ..expressions.indexing import indexable
@@ -40,6 +41,7 @@ def _name(context: Context, node: ast.Name) -> KernelObject:
         return binding.value
     outer = context.scopes.outer
     if node.id in outer:
+        capture_name(context, context.frame.function, node.id, outer[node.id])
         return plain(outer[node.id])
     return _unknown(context, node.id)
 

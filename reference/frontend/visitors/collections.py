@@ -24,10 +24,10 @@ from ..emission.literals import describe, is_number, plain, suggestion
 from ..emission.references import ScalarRef, is_live, references_of
 from ..emission.references import live as live_matrix
 from ..emission.structs import is_live_struct, member_reference
+from ..expressions.captures import capture
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
 from ..expressions.foreign import guarded
 from ..expressions.operators import condition
-from ..expressions.plain_reads import capture
 
 __all__ = ["as_mapping", "elements_of"]
 

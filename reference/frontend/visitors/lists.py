@@ -172,7 +172,7 @@ def _named(context: Context) -> Iterator[KernelObject]:
             yield from (binding.value for binding in scope.values())
         code = frame.function.__code__
         yield from (frame.scopes.outer.get(name) for name in (*code.co_names, *code.co_freevars))
-    yield from (was for _, was in context.captured)
+    yield from (was for _, was in context.captured.values())
 
 
 def _is_stored_to(context: Context, name: str) -> bool:
