@@ -175,6 +175,9 @@ class NdarrayParameter:
             beside = value.grad, value.dual if value.has_dual() else None
             grad, dual = (None if one is None else one.buffer for one in beside)
             return ArgumentMemory(value.dtype, value.shape, value.element_shape, value.buffer, grad, dual)
+        if isinstance(value, np.ma.MaskedArray):
+            do = f"pass {self.name}.filled(0), or {self.name}.data, to which kernels may write"
+            raise invalid(self.name, "an array whose elements are all there, and this one has a mask", value, do)
         if isinstance(value, np.ndarray):
             return self._numpy(value)
         if isinstance(value, WithGradient):

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from types import CellType
 
 from ..runtime.protocol.shortcuts import SameAttribute, Still
-from .contents import changes_in_place, points_to, watched
+from ..values.names import MISSING
+from .contents import NUMBERS, by_value, changes_in_place, points_to, watched
 from .lifetimes import Life, Read
 
 __all__ = ["Attribute", "Attributes", "attributes", "conditions"]
@@ -34,13 +35,17 @@ class Attribute:
 
     def is_same(self) -> bool:
         """Whether it still is that; numbers and texts are compared by value."""
-        try:
-            now, was = getattr(self.owner(), self.name, None), self.was()
-        except ValueError:  # a cell is empty
-            return False
-        if now is was:
+        now, was = self.now(), self.was()
+        if now is was or (self.holds is not None and type(now) is type(was)):
             return self.holds is None or changes_in_place(now) == self.holds
         return _equal(now, was)
+
+    def now(self) -> object:
+        """What it is now."""
+        try:
+            return getattr(self.owner(), self.name, MISSING)
+        except Exception:  # noqa: BLE001 - a cell is empty, or a property fails: whoever reads it next says so
+            return MISSING
 
     def equals(self, other: Attribute) -> bool:
         """Whether another one was the same."""
@@ -56,7 +61,7 @@ class Attribute:
 
 def _equal(one: object, other: object) -> bool:
     """Whether both are the same number or text."""
-    return type(one) is type(other) and isinstance(one, (bool, int, float, str)) and repr(one) == repr(other)
+    return isinstance(one, NUMBERS) and isinstance(other, NUMBERS) and by_value(one) == by_value(other)
 
 
 class Attributes:
@@ -75,9 +80,9 @@ class Attributes:
         """Whether each is what it was: those that hold nothing that changes in place by their identities first."""
         try:
             for owner, name, was in self._plain:
-                if id(getattr(owner(), name, None)) != was:
+                if id(getattr(owner(), name, MISSING)) != was:
                     return all(one.is_same() for one in self._captured)
-        except ValueError:  # a cell is empty
+        except Exception:  # noqa: BLE001 - as in `Attribute.now`
             return False
         return all(one.is_same() for one in self._holding) if self._holding else True
 

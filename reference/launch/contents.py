@@ -11,7 +11,7 @@ from __future__ import annotations
 import array
 import ctypes
 from collections import UserList, deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from types import CellType
 from typing import Any, Final, cast
 
@@ -23,11 +23,16 @@ from ..values.elements import Elements
 from ..values.matrices.struct import Struct, members_of
 from .lifetimes import Same
 
-__all__ = ["CONTAINERS", "changes_in_place", "points_to", "template_key", "watched"]
+__all__ = ["CONTAINERS", "NUMBERS", "by_value", "changes_in_place", "points_to", "template_key", "watched"]
 
 _ROWS: Final = (tuple, list, set, frozenset, deque, bytearray, array.array, UserList)
-CONTAINERS: Final = (*_ROWS, Elements, Struct, Mapping)
+_BYTES: Final = (np.ndarray, memoryview, ctypes.Array)
+_VIEWS: Final = (KeysView, ValuesView, ItemsView)
+CONTAINERS: Final = (*_ROWS, Elements, Struct, Mapping, *_VIEWS)
 """The classes of what may hold something else while it stays the same object, or hold what does."""
+
+NUMBERS: Final = (bool, int, float, str)
+"""What is compared by value: numbers, and texts."""
 
 MOST: Final = 64
 """How many items machine code looks at; Python looks at more."""
@@ -37,29 +42,47 @@ _LENGTH, _ITEMS = 2 * _WORD, 3 * _WORD
 _CONTENTS = 2 * _WORD
 
 
+def by_value(value: bool | int | float | str) -> Hashable:
+    """Equal for the same numbers and texts of one class, whatever these of the program's own say of themselves."""
+    base = next(one for one in NUMBERS if isinstance(value, one))
+    return type(value), base.__repr__(value)
+
+
 def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:
     """Equal for values that the frontend treats alike: numbers by value, everything else by identity.
 
     `around` are the identities of what the value stands in: of a list that holds itself, only that counts.
     """
-    if isinstance(value, (bool, int, float, str)):
-        return type(value), repr(value)
+    if isinstance(value, NUMBERS):
+        return by_value(value)
     if value is None or isinstance(value, DType):
         return value
     if id(value) in around:
         return Same(value)
     inner = (*around, id(value))
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    return _key_of_parts(value, inner, around)
+
+
+def _key_of_parts(value: object, inner: tuple[int, ...], around: tuple[int, ...]) -> Hashable:
+    """The key of what holds other values, or of an object: see `template_key`, of which `inner` counts the value in."""
+    if isinstance(value, _BYTES) and not _has_objects(value):
         return changes_in_place(value)
+    if isinstance(value, np.ndarray):
+        return np.ndarray, value.shape, tuple(template_key(one, inner) for one in value.ravel().tolist())
     if isinstance(value, Struct):
         return Struct, template_key(value.__adstack_type__()), template_key(members_of(value), inner)
-    if isinstance(value, _ROWS):
+    if isinstance(value, (*_ROWS, *_VIEWS)):
         return type(value), tuple(template_key(one, inner) for one in value)
     if isinstance(value, Elements):
         return value.shape, value.dtype, tuple(template_key(e, around) for e in value.entries)
     if isinstance(value, Mapping):
         return type(value), tuple((template_key(name, inner), template_key(one, inner)) for name, one in value.items())
     return Same(value)
+
+
+def _has_objects(value: object) -> bool:
+    """Whether it is an array of numpy's that holds Python's objects."""
+    return isinstance(value, np.ndarray) and value.dtype.hasobject
 
 
 def changes_in_place(value: object, around: tuple[int, ...] = ()) -> Hashable:
@@ -76,9 +99,11 @@ def changes_in_place(value: object, around: tuple[int, ...] = ()) -> Hashable:
         return tuple(
             (template_key(name), changes_in_place(one, inner), template_key(one, inner)) for name, one in value.items()
         )
-    if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
-        return value.shape, value.dtype.str, value.tobytes()
-    return None
+    if isinstance(value, (np.ndarray, np.generic)):
+        return template_key(value, around) if _has_objects(value) else (value.shape, value.dtype.str, value.tobytes())
+    if isinstance(value, memoryview):
+        return value.shape, value.format, value.tobytes()
+    return bytes(value) if isinstance(value, ctypes.Array) else None
 
 
 def watched(value: object) -> tuple[tuple[Still, ...], tuple[object, ...]] | None:

@@ -17,6 +17,7 @@ from typing import Any
 from weakref import ref
 
 from ..runtime.protocol.shortcuts import Still
+from ..values.elements import Elements
 from ..values.names import Names
 from ..values.specs import Spec, StructSpec, TemplateSpec
 
@@ -129,7 +130,7 @@ def objects_of(specs: Iterable[Spec], captured: Sequence[Read]) -> list[object]:
         owner, name = read.args[:2]
         is_variable = isinstance(owner, (CellType, Names))
         is_held = is_variable or (id(owner) in objects and getattr(owner, "__dict__", {}).get(name) is was)
-        if is_held and Same(was).is_weak:
+        if is_held and not isinstance(was, Elements) and Same(was).is_weak:
             objects[id(was)] = was
     return list(objects.values())
 

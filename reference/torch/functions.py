@@ -199,16 +199,19 @@ def _once(torch: OfTorch, bridge: Bridge, backward: Callable[..., OfTorch]) -> C
             do="compute them with a qd.ad.Tape inside of a qd.ad.FwdMode, or detach() the gradient if it is a constant",
         )
 
-    members = {"forward": staticmethod(lambda ctx, gradient: gradient), "backward": staticmethod(refuse)}
+    members = {"forward": staticmethod(lambda ctx, gradient, *_: gradient.clone()), "backward": staticmethod(refuse)}
     gradient_of: OfTorch = type(f"gradient_of_{bridge.name}", (torch.autograd.Function,), members)
 
     def once(ctx: OfTorch, *adjoints: OfTorch) -> OfTorch:
         with torch.no_grad():
             gradients = backward(ctx, *adjoints)
-        has_history = any(adjoint.requires_grad for adjoint in adjoints) or not ctx.active.isdisjoint(ctx.kept)
-        if not (has_history and torch.is_grad_enabled()):
+        kept = [tensor for k, tensor in zip(ctx.kept, ctx.saved_tensors, strict=True) if k in ctx.active]
+        sources = [tensor for tensor in (*adjoints, *kept) if tensor.requires_grad]
+        if not torch.is_grad_enabled() or not (sources or kept):
             return gradients
-        return tuple(None if one is None else gradient_of.apply(one.requires_grad_()) for one in gradients)
+        if any(not tensor.requires_grad for tensor in kept):
+            refuse(ctx)  # what was written over was kept as a copy, whose history nobody would follow
+        return tuple(None if one is None else gradient_of.apply(one, *sources) for one in gradients)
 
     return once
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from types import CellType
+from typing import Final
 
 from .kinds import PythonFunction
 from .protocol import own
 
-__all__ = ["Names", "variable_of"]
+__all__ = ["MISSING", "OUTLINE", "Names", "Outline", "variable_of"]
+
+OUTLINE: Final = ("shape", "ndim", "size", "dtype")
+"""The attributes of an array that say nothing of its elements."""
+
+MISSING: Final = object()
+"""Stands for the value of a variable or attribute that is not there."""
 
 
 class Names:
@@ -15,6 +22,30 @@ class Names:
 
     def __init__(self, names: dict[str, object]) -> None:
         self.__dict__ = names
+
+
+class Outline:
+    """The shape and the type of an array of numpy's that an attribute is, as they are now.
+
+    Args:
+        owner: has the attribute.
+        name: of the attribute.
+    """
+
+    __slots__ = ("_last", "_name", "_owner")
+
+    def __init__(self, owner: object, name: str) -> None:
+        self._owner, self._name = owner, name
+        self._last: tuple[object, ...] = ()
+
+    @property
+    def outline(self) -> tuple[object, ...]:
+        """The very tuple of before, as long as it is equal, which is what machine code compares."""
+        array = getattr(self._owner, self._name, MISSING)
+        outline = (type(array), *(getattr(array, name, MISSING) for name in OUTLINE))
+        if outline != self._last:
+            self._last = outline
+        return self._last
 
 
 def variable_of(function: PythonFunction, name: str) -> tuple[CellType | dict[str, object], str] | None:

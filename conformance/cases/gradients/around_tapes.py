@@ -375,3 +375,33 @@ def loops_without_iterations_compute_their_loss(qd, dtype, of, tapes):
         gradient(False)
 
     return Run(program, given={x: X, full: X}, expect={y: 0.0})
+
+
+@case(rules=["grad.followed"], **PLAIN)
+def a_tape_that_overwrote_its_state_is_differentiated_again(qd, dtype):
+    """What was logged is there for every `tape.grad()`, whatever was cleared or seeded between."""
+    x, y = real(qd, dtype, 2), real(qd, dtype, ())
+
+    @qd.kernel
+    def square():
+        for i in x:
+            x[i] = x[i] * x[i]
+
+    @qd.kernel
+    def total():
+        for i in x:
+            y[None] += x[i]
+
+    def program():
+        with qd.ad.Tape(y) as tape:
+            square()
+            square()
+            total()
+        for _ in range(3):
+            assert x.grad.to_numpy().tolist() == [4.0, 32.0]
+            x.grad.fill(0)
+            tape.grad()
+        qd.ad.clear_all_gradients()
+        tape.grad()
+
+    return Run(program, given={x: [1, 2], y: 0}, expect={x: [1, 16], y: 17, x.grad: [4, 32]})

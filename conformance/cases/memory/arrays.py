@@ -68,3 +68,19 @@ def scalar_arguments_and_memory_make_the_result(qd):
         Run(scale, args=(0.5, 1), given={x: [2, 4, 6]}, expect={x: [2, 3, 4]}, returns=1.5),
         Run(scale, args=(-1, 2), expect={x: [0, -1, -2]}, returns=1),
     ]
+
+
+@case(rules=["memory.ndarray"])
+def an_array_with_a_mask_is_refused(qd):
+    """Kernels know nothing of masks: they would read and write what is masked."""
+    a = np.ma.array(np.ones(3, np.float32), mask=[False, True, False])
+
+    @qd.kernel
+    def k(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in x:
+            x[i] += 1
+
+    return [
+        Run(k, args=(a,), raises=Raises("RuntimeTypeError", "has a mask")),
+        Run(k, args=(a.data,), expect=[(a.data, [2, 2, 2])]),
+    ]

@@ -30,6 +30,27 @@ def test_an_integer_that_a_float_updates_is_warned_of() -> None:
     assert ":23:" in str(caught[0].message)
 
 
+def test_updates_that_lose_fractions_are_warned_of() -> None:
+    n = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def k(by: qd.f32) -> qd.f32:
+        a = 2
+        a /= 4
+        n[0] = 5
+        n[0] /= 2
+        n[1] += by
+        n[2] -= 1
+        n[2] //= 2
+        n[2] += 2.0
+        return a
+
+    with pytest.warns(UserWarning, match="loses the fraction") as caught:
+        assert k(0.5) == 0
+    said = [str(warning.message).split("'")[1] for warning in caught]
+    assert (said, n.to_numpy().tolist()) == (["a", "n[0]", "n[1]"], [2, 0, 1])
+
+
 def _kernel_that_warns() -> Kernel:
     @qd.kernel
     def k() -> qd.f32:

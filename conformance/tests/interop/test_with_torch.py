@@ -94,6 +94,22 @@ def test_a_gradient_is_differentiated_again_or_refused(torch, x):
         (gradient**2).sum().backward()
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda f, x: f(x).sum() + (x**3).sum(),
+        lambda f, x: (f(x) * x).sum(),
+        lambda f, x: (f(x) ** 2).sum(),
+    ],
+    ids=["beside torch", "times its argument", "squared"],
+)
+def test_second_derivatives_of_what_torch_adds_to_a_kernel_are_refused(torch, x, loss):
+    f = wrap(square, outputs={"y": lambda x, scale: torch.zeros_like(x)})
+    (gradient,) = torch.autograd.grad(loss(lambda x: f(x, 1.0), x), x, create_graph=True)
+    with pytest.raises(qd.AdstackRuntimeError, match="square has no second derivatives through torch"):
+        torch.autograd.grad(gradient.sum(), x)
+
+
 def test_tensors_inside_of_arguments_have_no_derivative_without_a_word(torch, x):
     @dataclass
     class Weights:

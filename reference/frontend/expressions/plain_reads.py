@@ -1,7 +1,8 @@
 """What plain Python functions read of objects while they are called at compile time, so that its change is noticed.
 
-Such a call leaves no trace of what it read. So the attributes count that its code names, or the code of a function or
-method that it names, and that its arguments store, or an object which these store under such a name.
+Such a call leaves no trace of what it read. So the variables count that its code names, or the code of a function or
+method that it names, and the attributes that are named there, of whatever can be reached by these names: arguments, and
+what variables, attributes and containers hold.
 """
 
 from __future__ import annotations
@@ -9,21 +10,24 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple
+from functools import lru_cache, partial
+from inspect import getattr_static
+from typing import Final
 
 import numpy as np
 
 from ...values.kinds import KernelObject, PythonFunction
-from ...values.names import variable_of
+from ...values.names import MISSING, variable_of
 from ...values.protocol import own
 from ..emission.context import Context
-from .captures import capture, capture_name, is_class_of_program, is_of_program
+from .captures import capture, capture_defaults, capture_name, is_class_of_program, is_of_program
 
 __all__ = ["capture_protocols", "capture_reads", "look_at"]
 
-_MOST: Final = 200
+_MOST: Final = 10_000
 """So many functions and objects are looked at for one call."""
+_BY_TEXT: Final = {"getattr", "hasattr", "vars", "globals", "attrgetter", "__dict__"}
+"""Where code names one of these, the texts in it may be names, too."""
 _LOADS_GLOBAL: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 _BINARY: Final = "add and divmod floordiv lshift matmul mod mul or pow rshift sub truediv xor"
 _PROTOCOL: Final = tuple(
@@ -40,7 +44,7 @@ _PROTOCOL: Final = tuple(
 def capture_reads(
     context: Context, function: PythonFunction, args: Sequence[KernelObject], result: KernelObject
 ) -> None:
-    """Note the attributes that a call has read, which is over: what it has written counts as it is now.
+    """Note what a call has read, which is over: what it has written counts as it is now.
 
     Args:
         context: where it stands.
@@ -49,17 +53,10 @@ def capture_reads(
         result: what it gave.
     """
     if (function is getattr or function is hasattr) and len(args) > 1 and isinstance(args[1], str):
-        value = result if function is getattr else getattr(args[0], args[1], None)
+        value = result if function is getattr else getattr(args[0], args[1], MISSING)
         capture(context, args[0], args[1], value, may_be_missing=True)
         return
-    owner = own(function, "__self__")
-    objects = [one for one in (owner, *args) if _has_attributes(one)]
-    if _code(function) is not None:
-        reads, seen = _reads([function], objects), list[object]()
-        for reader, name, value in reads.variables:
-            capture_name(context, reader, name, value)
-        for one in (*objects, *(value for _, _, value in reads.variables if _has_attributes(value))):
-            _capture_of(context, one, reads.names, seen)
+    _Reads(context, [function, own(function, "__self__"), *args]).capture()
 
 
 def look_at(context: Context, value: KernelObject) -> None:
@@ -74,62 +71,106 @@ def look_at(context: Context, value: KernelObject) -> None:
 
 
 def capture_protocols(context: Context) -> None:
-    """Note the attributes that these methods read of the objects: the kernel is lowered, nobody calls them now."""
+    """Note what these methods read of the objects: the kernel is lowered, nobody calls them now."""
     for value in context.looked_at.values():
-        _capture_of(context, value, frozenset(), [])
+        _Reads(context, [value]).capture()
 
 
-def _capture_of(context: Context, one: object, names: frozenset[str], seen: list[object]) -> None:
-    """Capture the attributes with some names, and those that the methods read which Python or these names call."""
-    if len(seen) == _MOST or any(one is other for other in seen):
-        return
-    seen.append(one)
-    for item in _items(one):
-        if _has_parts(item):
-            _capture_of(context, item, names, seen)
-    if is_class_of_program(type(one)):
-        methods = [method for name in (*_PROTOCOL, *names) for method in _methods(one, name)]
-        reads = _reads([method for method in methods if _code(method) is not None], [one])
-        for reader, name, value in reads.variables:
-            capture_name(context, reader, name, value)
-        names = names | reads.names
-    for name in sorted(names):
-        if _is_stored(one, name):
-            value = getattr(one, name, None)
-            capture(context, one, name, value)
-            if _has_parts(value):
-                _capture_of(context, value, names, seen)
+class _Reads:
+    """What functions may read: all that their code names, of all that can be reached so.
 
-
-class _Reads(NamedTuple):
-    """What functions, and those that they name, read.
-
-    Attributes:
-        names: of attributes.
-        variables: from outside of these functions: who reads them, their names and values.
+    Args:
+        context: where the call stands.
+        roots: functions, and the objects that they are given.
     """
 
-    names: frozenset[str]
-    variables: tuple[tuple[PythonFunction, str, object], ...]
+    def __init__(self, context: Context, roots: Sequence[object]) -> None:
+        self._context = context
+        self._names = set[str]()
+        self._codes = set[types.CodeType]()
+        self._things: dict[int, object] = {}
+        self._looked_for: dict[int, set[str]] = {}
+        for root in roots:
+            self._reach(root)
+
+    def capture(self) -> None:
+        """Note all of it, as it is now."""
+        if not self._codes:
+            return
+        ahead = True
+        while ahead:
+            ahead = False
+            for key, thing in list(self._things.items()):
+                seen = self._looked_for.setdefault(key, set())
+                for name in sorted(self._names - seen):
+                    ahead = True
+                    seen.add(name)
+                    self._look_for(thing, name)
+
+    def _reach(self, value: object) -> None:
+        """Something may be called, or asked for its attributes or items."""
+        if isinstance(value, partial):
+            for part in (value.func, *value.args, *value.keywords.values()):
+                self._reach(part)
+        elif isinstance(value, _FUNCTIONS):
+            self._read(value)
+        elif _has_parts(value) and id(value) not in self._things and len(self._things) < _MOST:
+            self._things[id(value)] = value
+            if isinstance(value, type):
+                self._called(value, ("__init__", "__new__", "__post_init__"))
+            elif is_class_of_program(type(value)):
+                self._called(type(value), _PROTOCOL)
+            for item in _items(value):
+                self._reach(item)
+
+    def _called(self, kind: type, names: Sequence[str]) -> None:
+        """Methods of a class with these names may be called."""
+        for name in names:
+            for one in _in_classes(kind, name):
+                self._read(one)
+
+    def _read(self, function: PythonFunction) -> None:
+        """What the code of a function names, if it is one of the program's."""
+        code = _code(function)
+        if code is None or code in self._codes or len(self._codes) == _MOST:
+            return
+        self._codes.add(code)
+        named = {name for part in _parts(code) for name in part.co_names}
+        if not named.isdisjoint(_BY_TEXT):
+            named |= {one for part in _parts(code) for one in part.co_consts if isinstance(one, str)}
+        self._names |= named
+        plain = own(function, "__func__", function)
+        capture_defaults(self._context, plain)
+        self._reach(plain.__defaults__ or ())
+        self._reach(plain.__kwdefaults__ or ())
+        for name in sorted(_outer(code)):
+            for value in _value_of(plain, name):
+                capture_name(self._context, plain, name, value)
+                self._reach(value)
+
+    def _look_for(self, thing: object, name: str) -> None:
+        """Code that reads a thing names this."""
+        kind = thing if isinstance(thing, type) else type(thing)
+        stored = getattr_static(thing, name, MISSING)
+        if stored is MISSING or isinstance(stored, _METHODS):
+            self._called(kind, (name,))
+        elif not isinstance(thing, dict) or not hasattr(dict, name):
+            value = getattr(thing, name, MISSING)
+            capture(self._context, thing, name, value)
+            self._reach(value)
 
 
-def _reads(functions: Sequence[PythonFunction], objects: Sequence[object]) -> _Reads:
-    """What the code of functions names, and of those that these name: variables, and methods of objects."""
-    waiting = [*functions]
-    names, seen, variables = set[str](), set[types.CodeType](), list[tuple[PythonFunction, str, object]]()
-    while waiting and len(seen) < _MOST:
-        one = waiting.pop()
-        code = _code(one)
-        if code is None or code in seen:
-            continue
-        seen.add(code)
-        around = [(one, name, value) for name in sorted(_outer(code)) for value in _value_of(one, name)]
-        variables += around
-        here = frozenset(name for part in _parts(code) for name in part.co_names)
-        waiting += [value for _, _, value in around if isinstance(value, (types.FunctionType, types.MethodType))]
-        waiting += [method for name in here - names for thing in objects for method in _methods(thing, name)]
-        names |= here
-    return _Reads(frozenset(names), tuple(variables))
+_FUNCTIONS: Final = (types.FunctionType, types.MethodType)
+_METHODS: Final = (types.FunctionType, property, classmethod, staticmethod)
+
+
+def _in_classes(kind: type, name: str) -> Iterator[PythonFunction]:
+    """The methods and properties of that name in a class and those that it derives from."""
+    for one in kind.__mro__:
+        method = vars(one).get(name)
+        reader = method.fget if isinstance(method, property) else own(method, "__func__", method)
+        if isinstance(reader, types.FunctionType):
+            yield reader
 
 
 @lru_cache(maxsize=4096)
@@ -160,15 +201,6 @@ def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _parts(constant)
 
 
-def _methods(thing: object, name: str) -> Iterator[PythonFunction]:
-    """The method or property of that name, if the class of an object has one."""
-    method = getattr(type(thing), name, None)
-    if method is not None:
-        reader = method.fget if isinstance(method, property) else method
-        if reader is not None:
-            yield reader
-
-
 def _code(function: object) -> types.CodeType | None:
     """The code of a plain function or method of the program's; None of anything else."""
     plain = own(function, "__func__", function)
@@ -184,16 +216,12 @@ def _items(value: object) -> Iterable[object]:
 
 
 def _has_parts(value: object) -> bool:
-    return isinstance(value, (list, tuple, dict, np.ndarray)) or _has_attributes(value)
-
-
-def _has_attributes(value: object) -> bool:
-    """Whether it is an object that a program stores things in; numbers, texts, modules and classes are none."""
-    if isinstance(value, (types.ModuleType, type, types.FunctionType, types.MethodType)):
-        return False
-    return hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
-
-
-def _is_stored(thing: object, name: str) -> bool:
-    slot = getattr(type(thing), name, None)
-    return name in getattr(thing, "__dict__", {}) or isinstance(slot, types.MemberDescriptorType)
+    """Whether it is something of the program's that holds, or stores, other things; numbers and texts do not."""
+    if isinstance(value, types.ModuleType):
+        return is_of_program(value.__name__)
+    if isinstance(value, type):
+        return is_class_of_program(value)
+    if isinstance(value, (list, tuple, dict, np.ndarray)):
+        return True
+    is_ours = str(type(value).__module__).partition(".")[0] == "adstack"
+    return not is_ours and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__"))

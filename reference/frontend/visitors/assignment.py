@@ -29,7 +29,8 @@ from ..syntax.scope import Binding
 from ..syntax.stores import ATOMIC
 from ..variables import cells
 from .annotations import converted
-from .lists import add_entry, named_collection
+from .lists import add_entry, check_single_name, check_unshared, named_collection
+from .once import refuse_iterator
 
 __all__ = ["assign", "declare", "local", "store"]
 
@@ -41,6 +42,7 @@ def _name(context: Context, node: ast.Name) -> KernelObject:
         return binding.value
     outer = context.scopes.outer
     if node.id in outer:
+        refuse_iterator(context, node.id, outer[node.id])
         capture_name(context, context.frame.function, node.id, outer[node.id])
         return plain(outer[node.id])
     return _unknown(context, node.id)
@@ -164,8 +166,8 @@ def _assign_name(
         return
     _check_mutable(context, node.id, binding)
     if is_reference(binding.value) and not keep:
-        if statement is not None and isinstance(binding.value, CellRef) and binding.value.cell.of_literal:
-            check_fractions(context, statement, node, value, binding.value.dtype, local=True)
+        if statement is not None:
+            _check_fractions(context, statement, node, binding.value, value)
         store(context, binding.value, value, node.id)
         return
     _rebind(context, node.id, binding, value, keep)
@@ -211,12 +213,21 @@ def _assign_place(context: Context, target: ast.expr, value: object, statement: 
     reference = lookup(context, target)
     if not is_reference(reference):
         _refuse_target(context, target, reference)
-    if statement is not None and isinstance(reference, CellRef) and reference.cell.of_literal:
-        check_fractions(context, statement, target, value, reference.dtype, local=True)
-    elif statement is not None and isinstance(reference, ScalarRef) and not isinstance(reference, CellRef):
-        check_fractions(context, statement, target, value, reference.dtype, local=False)
+    if statement is not None:
+        _check_fractions(context, statement, target, reference, value)
     _check_distinct(context, target, reference)
     store(context, reference, value, ast.unparse(target))
+
+
+def _check_fractions(
+    context: Context, node: ast.Assign | ast.AugAssign, target: ast.expr, reference: object, value: object
+) -> None:
+    """Warn where an element that holds integers is given a float, or a local whose type nobody chose."""
+    if isinstance(reference, CellRef):
+        if reference.cell.of_literal:
+            check_fractions(context, node, target, value, reference.dtype, local=True)
+    elif isinstance(reference, ScalarRef):
+        check_fractions(context, node, target, value, reference.dtype, local=False)
 
 
 def _check_distinct(context: Context, target: ast.expr, reference: object) -> None:
@@ -289,6 +300,8 @@ def _unpack(context: Context, target: ast.Tuple | ast.List, value: object, keep:
 def _assign(context: Context, node: ast.Assign) -> None:
     value = evaluate(context, node.value)
     keep = _is_static(context, node.value)
+    if len(node.targets) > 1:
+        check_single_name(context, [target.id for target in node.targets if isinstance(target, ast.Name)], value)
     for target in node.targets:
         assign(context, target, value, keep, node)
 
@@ -336,11 +349,13 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
     _check_distinct(context, node.target, target)
     value = plain(evaluate(context, node.value))
     kind = ATOMIC.get(type(node.op))
-    if isinstance(target, CellRef) and target.cell.of_literal:
-        check_fractions(context, node, node.target, value, target.dtype, local=True)
     if kind is None:
-        store(context, target, binary(context, node.op, dereferenced(target), value), ast.unparse(node.target))
-    elif isinstance(target, ScalarRef):
+        result = binary(context, node.op, dereferenced(target), value)
+        _check_fractions(context, node, node.target, target, result)
+        store(context, target, result, ast.unparse(node.target))
+        return
+    _check_fractions(context, node, node.target, target, value)
+    if isinstance(target, ScalarRef):
         _update(context, kind, target, value, node)
     elif is_live_struct(target):
         _update_struct(context, node, target, value)
@@ -352,6 +367,8 @@ def _augment_object(context: Context, node: ast.AugAssign, target: object) -> No
     """`name += value` where the name stands for a compile-time object."""
     if not isinstance(node.target, ast.Name) or context.scopes.find(node.target.id) is None:
         _refuse_target(context, node.target, target)
+    else:
+        check_unshared(context, node.target.id, target)
     keep = not isinstance(target, (VariableList, VariableDict))
     assign(context, node.target, binary(context, node.op, target, evaluate(context, node.value)), keep)
 

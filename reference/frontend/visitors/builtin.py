@@ -81,8 +81,10 @@ def _len(context: Context, value: KernelObject) -> KernelObject:
 
 
 def _round(context: Context, value: KernelObject, digits: KernelObject = None) -> KernelObject:
-    if is_number(value):
+    if digits is not None and is_number(value):
         return round(value, digits)
+    if isinstance(value, int):
+        return value
     if digits is not None:
         raise AdstackTypeError("round of a runtime value takes one argument", do="scale the value yourself")
     return functions.round_(value)

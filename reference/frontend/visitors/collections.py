@@ -6,6 +6,8 @@ import ast
 import types
 from collections.abc import Callable
 
+import numpy as np
+
 from ...absent import absent
 from ...errors import (
     AdstackAttributeError,
@@ -18,13 +20,14 @@ from ...errors import (
 from ...values.elements import Elements
 from ...values.kinds import KernelObject
 from ...values.matrices.swizzles import positions_of
+from ...values.names import OUTLINE
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import describe, is_number, plain, suggestion
 from ..emission.references import ScalarRef, is_live, references_of
 from ..emission.references import live as live_matrix
 from ..emission.structs import is_live_struct, member_reference
-from ..expressions.captures import capture
+from ..expressions.captures import capture, capture_outline
 from ..expressions.dispatch import dereferenced, evaluate, expression, lookup
 from ..expressions.foreign import guarded
 from ..expressions.operators import condition
@@ -138,7 +141,10 @@ def _passes(context: Context, test: ast.expr) -> bool:
 
 @expression(ast.Attribute)
 def _attribute(context: Context, node: ast.Attribute) -> KernelObject:
+    before = len(context.captured)
     base = lookup(context, node.value)
+    if isinstance(base, np.ndarray) and node.attr in OUTLINE:
+        capture_outline(context, before, base)
     if is_live(base) and _is_swizzle(base, node.attr):
         picked = getattr(references_of(base), node.attr)
         return live_matrix(picked) if isinstance(picked, Elements) else picked

@@ -14,6 +14,7 @@ from ...values.matrices.struct import Struct
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
+from ..expressions.captures import capture_defaults
 from ..expressions.dispatch import dereferenced
 from .annotations import check_reference, converted, is_template
 from .assignment import declare, is_variable, local
@@ -42,6 +43,7 @@ def bound_arguments(
             do=_instead(signature),
         ) from None
     bound.apply_defaults()
+    capture_defaults(context, func.function)
     return bound
 
 

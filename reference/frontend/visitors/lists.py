@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 from ...errors import AdstackTypeError
@@ -25,7 +25,7 @@ from ..expressions.lists import VariableList
 from ..syntax.source import source_of
 from .annotations import annotations_of, is_template
 
-__all__ = ["add_entry", "copied_collection", "named_collection"]
+__all__ = ["add_entry", "check_single_name", "check_unshared", "copied_collection", "named_collection"]
 
 Local = Callable[[str, KernelObject], KernelObject]
 """Makes a variable of a name and a value."""
@@ -39,6 +39,28 @@ def named_collection(context: Context, name: str, value: KernelObject, local: Lo
     if not _is_stored_to(context, name):
         return value
     return _Making(context, local, is_copy=False).of(name, value)
+
+
+def check_single_name(context: Context, names: Sequence[str], value: KernelObject) -> None:
+    """Refuse `a = b = [...]` where a function stores to elements of it: it has two names."""
+    for one in _collections(value):
+        for name in names[1:]:
+            if any(_is_stored_to(context, other) for other in names):
+                _refuse_second_name(context, name, one)
+
+
+def check_unshared(context: Context, name: str, value: KernelObject) -> None:
+    """Refuse `a += [...]` where the list has another name: in Python that would be longer, too."""
+    bindings = [
+        (other, one.value) for frame in context.frames for scope in frame.scopes.stack for other, one in scope.items()
+    ]
+    if isinstance(value, list) and any(other != name and _holds(one, value) for other, one in bindings):
+        context.fail(
+            AdstackTypeError,
+            f"'{name}' is a list that has another name",
+            note="in Python += changes the list, by whatever name",
+            do=f"write {name} = {name} + [...] for a new list, or copy it before, as in b = [*{name}]",
+        )
 
 
 def copied_collection(context: Context, name: str, value: KernelObject, local: Local) -> KernelObject:

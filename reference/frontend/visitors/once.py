@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections import deque
+from collections.abc import Iterator
 from types import BuiltinFunctionType
 from typing import Final
 
@@ -20,7 +21,7 @@ from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 
-__all__ = ["refuse_once"]
+__all__ = ["refuse_iterator", "refuse_once"]
 
 _RANDOM: Final = (random.Random, np.random.RandomState, np.random.Generator)
 _CHANGING: Final = frozenset(
@@ -68,6 +69,17 @@ def refuse_once(context: Context, function: PythonFunction, args: list[KernelObj
     elif isinstance(function, type) and issubclass(function, np.generic) and any(isinstance(a, Expr) for a in args):
         message = f"numpy's {name} takes numbers that are known while compiling"
         context.fail(AdstackTypeError, message, do=f"write qd.{from_numpy(np.dtype(function))}(...)")
+
+
+def refuse_iterator(context: Context, name: str, value: object) -> None:
+    """An error for an iterator from outside of the kernel: compiling would use it up, and find nothing later."""
+    if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
+        context.fail(
+            AdstackTypeError,
+            f"'{name}' is an iterator ({type(value).__name__}), which compiling would use up",
+            note="the kernel is compiled again where what it reads has changed",
+            do=f"make a list of it before, {name} = [*{name}]",
+        )
 
 
 def _changes_container(owner: object, name: str) -> bool:

@@ -115,8 +115,9 @@ class Rewound:
         self._versions: dict[int, _Versions] = {}
 
     def undo(self, change: Change) -> None:
-        """Write old values; the new ones are kept first, and the change has them from then on."""
+        """Write old values; the new ones are kept first, and the change has them until they are put back."""
         buffer, positions = change.buffer, change.positions
+        self.later(functools.partial(setattr, change, "values", change.values))
         keep = functools.partial(self._keep, buffer, positions)
         before = standing([buffer])
         change.values = buffer.exchange(positions, change.values, keep)
@@ -167,15 +168,13 @@ def undone(changes: Sequence[Change]) -> Iterator[None]:
 
     Afterwards memory and its versions, and the changes, are as before, whatever interrupts it.
     """
-    values, rewound = [change.values for change in changes], Rewound()
+    rewound = Rewound()
     try:
         for change in changes:
             rewound.undo(change)
         yield
     finally:
         rewound.restore()
-        for change, older in zip(changes, values, strict=True):
-            change.values = older
 
 
 @contextmanager
