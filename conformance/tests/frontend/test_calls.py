@@ -207,7 +207,7 @@ def test_builtins_work_on_runtime_values() -> None:
     out = np.zeros(10, np.float32)
     _builtins(3, 2.25, out)
     assert out.tolist() == [
-        *(2.25 + 7 + 2 + 5, 4.25, np.float32(2 + 2 + 2.6), 10.5, 5),
+        *(2.25 + 7 + 2 + 5, 4.25, np.float32(2 + 3 + 2.6), 10.5, 5),
         *(2 + 1.5 + 1 + 3, 3, 7 + 4, 1, 3 + 8 + 2),
     ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -124,13 +126,17 @@ def _updates(x: qd.types.ndarray(dtype=qd.i32, ndim=1)):
 
 def test_augmented_assignment_of_elements() -> None:
     x = np.full(13, 7, np.int32)
-    _updates(x)
+    with pytest.warns(UserWarning, match=r"'x\[(11|12)\]' holds integers") as told:
+        _updates(x)
+    assert len(told) == 2
     assert x.tolist() == [12, 5, 21, 3, 3, 49, 28, 3, 6, 7, 1, 9, 3]
 
 
 def test_additive_updates_of_places_are_atomic_and_others_are_not() -> None:
     x = np.zeros(13, np.int32)
-    text = next(iter(_updates.stages(x).values()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        text = next(iter(_updates.stages(x).values()))
     words = [line.split() for line in text.splitlines()]
     kinds = [w[3] for w in words if len(w) > 3 and w[2] == "atomic"]
     assert kinds == ["add", "add", "and", "or", "xor", "add"]

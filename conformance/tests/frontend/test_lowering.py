@@ -13,6 +13,7 @@ from adstack.errors import AdstackSyntaxError, InternalError
 from adstack.frontend import lower
 from adstack.frontend.expressions import dispatch
 from adstack.ir.types import f32, i32
+from adstack.values.names import MISSING
 from adstack.values.specs import (
     Lowered,
     MatrixSpec,
@@ -78,7 +79,7 @@ def test_what_is_read_from_outside_is_captured() -> None:
     config.deep.scale = 2.0
     assert [read() for read, _ in lowered.captured] == [config, 3, config.deep, 2.0]
     del config.n
-    assert lowered.captured[1][0]() is None
+    assert lowered.captured[1][0]() is MISSING
 
 
 def test_default_types_are_those_of_the_options() -> None:

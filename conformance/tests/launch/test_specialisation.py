@@ -181,7 +181,12 @@ def test_specialisations_by_attributes_do_not_pile_up() -> None:
     from adstack.kernels.kernel import MOST
 
     machine = Machine(0)
-    for machine.n in range(MOST + 5):
+    for machine.n in range(7):
+        machine.step(1.0)
+    machine.n = 7
+    with pytest.warns(UserWarning, match="step has been compiled 8 times, as .* changes between calls: n"):
+        machine.step(1.0)
+    for machine.n in range(8, MOST + 5):
         machine.step(1.0)
     compiled = specialisations(Machine.step)
     assert len(compiled) == MOST

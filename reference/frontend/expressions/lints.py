@@ -15,6 +15,7 @@ from ..emission.arrays import ArrayArgument, is_field
 from ..emission.context import Context
 from ..emission.expr import Expr
 from ..emission.literals import is_number
+from ..emission.references import CellRef, ScalarRef
 from ..emission.type_promotion import alone
 from ..syntax.walking import nodes_of
 
@@ -61,29 +62,37 @@ def warn_at(context: Context, loc: Loc, message: str) -> None:
 
 
 def check_fractions(
-    context: Context, node: ast.Assign | ast.AugAssign, target: ast.expr, value: object, dtype: DType, local: bool
+    context: Context, node: ast.Assign | ast.AugAssign, target: ast.expr, reference: object, value: object
 ) -> None:
-    """Warn where a float is put into an integer: of a local that began as a plain integer Python would make a float.
+    """Warn where an element that holds integers is given a float, or a local whose type nobody chose.
 
     Args:
         context: where it stands.
         node: the assignment or update.
         target: what is assigned to.
+        reference: what that stands for.
         value: what is assigned.
-        dtype: of the target.
-        local: whether the target is a local that began as a plain integer; else it is an element of memory.
     """
+    if isinstance(reference, CellRef):
+        if reference.cell.of_literal and _loses_fraction(node, value, reference.dtype):
+            name = ast.unparse(target)
+            message = f"'{name}' began as an integer ({reference.dtype}) and loses the fraction of what updates it"
+            warn(context, node, message, f"begin with {name} = 0.0, for example")
+    elif isinstance(reference, ScalarRef) and _loses_fraction(node, value, reference.dtype):
+        message = f"'{ast.unparse(target)}' holds integers ({reference.dtype}) and loses the fraction of what is stored"
+        warn(
+            context,
+            node,
+            message,
+            f"write qd.cast(..., qd.{reference.dtype}) if that is meant, or give it a float type",
+        )
+
+
+def _loses_fraction(node: ast.Assign | ast.AugAssign, value: object, dtype: DType) -> bool:
+    """Whether a value that an integer is given may have a fraction: a float that was not made whole."""
     if dtype.is_float or dtype.is_bool or not (isinstance(value, Expr) or is_number(value)):
-        return
-    if not alone(value).is_float or _is_whole(node.value) or (isinstance(value, float) and value.is_integer()):
-        return
-    name = ast.unparse(target)
-    if local:
-        message = f"'{name}' began as an integer ({dtype}) and loses the fraction of what updates it"
-        warn(context, node, message, f"begin with {name} = 0.0, for example")
-    else:
-        message = f"'{name}' holds integers ({dtype}) and loses the fraction of what is stored"
-        warn(context, node, message, f"write qd.cast(..., qd.{dtype}) if that is meant, or give it a float type")
+        return False
+    return alone(value).is_float and not _is_whole(node.value) and not (isinstance(value, float) and value.is_integer())
 
 
 def _is_whole(node: ast.expr) -> bool:

@@ -167,7 +167,7 @@ def _assign_name(
     _check_mutable(context, node.id, binding)
     if is_reference(binding.value) and not keep:
         if statement is not None:
-            _check_fractions(context, statement, node, binding.value, value)
+            check_fractions(context, statement, node, binding.value, value)
         store(context, binding.value, value, node.id)
         return
     _rebind(context, node.id, binding, value, keep)
@@ -214,20 +214,9 @@ def _assign_place(context: Context, target: ast.expr, value: object, statement: 
     if not is_reference(reference):
         _refuse_target(context, target, reference)
     if statement is not None:
-        _check_fractions(context, statement, target, reference, value)
+        check_fractions(context, statement, target, reference, value)
     _check_distinct(context, target, reference)
     store(context, reference, value, ast.unparse(target))
-
-
-def _check_fractions(
-    context: Context, node: ast.Assign | ast.AugAssign, target: ast.expr, reference: object, value: object
-) -> None:
-    """Warn where an element that holds integers is given a float, or a local whose type nobody chose."""
-    if isinstance(reference, CellRef):
-        if reference.cell.of_literal:
-            check_fractions(context, node, target, value, reference.dtype, local=True)
-    elif isinstance(reference, ScalarRef):
-        check_fractions(context, node, target, value, reference.dtype, local=False)
 
 
 def _check_distinct(context: Context, target: ast.expr, reference: object) -> None:
@@ -351,10 +340,10 @@ def _augmented(context: Context, node: ast.AugAssign) -> None:
     kind = ATOMIC.get(type(node.op))
     if kind is None:
         result = binary(context, node.op, dereferenced(target), value)
-        _check_fractions(context, node, node.target, target, result)
+        check_fractions(context, node, node.target, target, result)
         store(context, target, result, ast.unparse(node.target))
         return
-    _check_fractions(context, node, node.target, target, value)
+    check_fractions(context, node, node.target, target, value)
     if isinstance(target, ScalarRef):
         _update(context, kind, target, value, node)
     elif is_live_struct(target):

@@ -16,6 +16,7 @@ from ...values.linked import Linked
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.undo import identity
 from ..scalar_arguments import active_parameters, unlink
+from .apart import check_apart
 from .links import Linking, Links
 from .losses import Loss
 from .run import Run
@@ -29,7 +30,8 @@ Calls = Sequence[tuple[Any, tuple[Any, ...]]]
 def check_reached(
     loss: Loss, events: Sequence[Event], gradients: Callable[[], Iterable[Buffer]], calls: Callable[[], Calls]
 ) -> None:
-    """An error if launches were recorded, none of them computes the loss, and so all gradients would be zero.
+    """An error if launches were recorded, none of them computes the loss, and so all gradients would be zero; or if
+    they have memory by different names.
 
     Args:
         loss: of the tape.
@@ -37,6 +39,7 @@ def check_reached(
         gradients: gives memory of gradients that a caller may have filled: what they hold is propagated, too.
         calls: gives what was called: (kernel, arguments).
     """
+    check_apart(events)
     if not any(isinstance(event, (Launch, Run)) for event in events) or _is_reached(loss, events, calls):
         return
     own = None if is_torch(loss.data) else loss.data.grad.buffer
