@@ -21,6 +21,7 @@ from .emission.context import Context, Frame
 from .emission.expr import Expr
 from .emission.structs import argument
 from .expressions import indexing, operators, printing
+from .expressions.foreign import guarded
 from .expressions.plain_reads import capture_protocols
 from .recorder import Recorder
 from .syntax.scope import Scopes, outer_names
@@ -56,7 +57,7 @@ def lower(request: Request) -> Lowered:
             _parameters(context, request)
             function_body(context)
             _finish(context, request)
-            capture_protocols(context)
+            guarded(context, lambda: capture_protocols(context))
     except (AdstackError, Warning, MemoryError):
         raise  # a warning is raised where the user makes errors of warnings
     except RecursionError as error:

@@ -85,6 +85,11 @@ def ways(thing):
     def by_default(things=default):
         return things[0].rate
 
+    def reader(get):
+        return lambda: 1.0 * get()
+
+    nothing, number = reader(lambda: 0.0), reader(lambda: thing.rate)
+
     return {
         "module": in_module,
         "class": lambda: Base.of_class[0],
@@ -101,6 +106,7 @@ def ways(thing):
         "text": lambda: getattr(thing, "rate"),  # noqa: B009 - it is what is tried
         "array of objects": lambda: ARRAY[0],
         "view": lambda: sum(texts),
+        "two functions of one code": lambda: nothing() + number(),
         "memory": lambda: float(memoryview(bytearray([int(thing.rate)]))[0]),
     }
 
@@ -108,7 +114,7 @@ def ways(thing):
 WAYS = [
     *("module", "class", "class method", "static method", "method of the parent", "slots", "constructor", "default"),
     *("partial", "function that is passed", "function called by map", "list of objects", "text", "array of objects"),
-    *("view", "memory"),
+    *("view", "memory", "two functions of one code"),
 ]
 
 

@@ -123,3 +123,34 @@ def test_a_variable_of_an_enclosing_function_that_has_no_value_is_an_error(compi
             doubled()
     number = 3.0
     assert [doubled() for _ in range(4)] == [3.0] * 4
+
+
+class Failing:
+    """A descriptor that can't be read."""
+
+    def __get__(self, owner: object, kind: object = None) -> object:
+        raise KeyError("nothing here")
+
+
+class Careful:
+    """Has one, which its code names, and does not read."""
+
+    fails = Failing()
+    rate = 2.0
+
+
+def careful(thing: Careful) -> object:
+    return thing.rate if thing.rate else thing.fails
+
+
+def test_what_a_helper_names_and_does_not_read_may_fail() -> None:
+    qd.init(arch=qd.reference)
+    thing = Careful()
+
+    @qd.kernel
+    def of() -> qd.f32:
+        return careful(thing)
+
+    assert of() == 2.0
+    thing.rate = 3.0
+    assert of() == 3.0

@@ -87,7 +87,7 @@ class _Reads:
     def __init__(self, context: Context, roots: Sequence[object]) -> None:
         self._context = context
         self._names = set[str]()
-        self._codes = set[types.CodeType]()
+        self._functions: dict[int, PythonFunction] = {}
         self._things: dict[int, object] = {}
         self._looked_for: dict[int, set[str]] = {}
         for root in roots:
@@ -95,7 +95,7 @@ class _Reads:
 
     def capture(self) -> None:
         """Note all of it, as it is now."""
-        if not self._codes:
+        if not self._functions:
             return
         ahead = True
         while ahead:
@@ -131,15 +131,14 @@ class _Reads:
 
     def _read(self, function: PythonFunction) -> None:
         """What the code of a function names, if it is one of the program's."""
-        code = _code(function)
-        if code is None or code in self._codes or len(self._codes) == _MOST:
+        code, plain = _code(function), own(function, "__func__", function)
+        if code is None or id(plain) in self._functions or len(self._functions) == _MOST:
             return
-        self._codes.add(code)
+        self._functions[id(plain)] = plain
         named = {name for part in _parts(code) for name in part.co_names}
         if not named.isdisjoint(_BY_TEXT):
             named |= {one for part in _parts(code) for one in part.co_consts if isinstance(one, str)}
         self._names |= named
-        plain = own(function, "__func__", function)
         capture_defaults(self._context, plain)
         self._reach(plain.__defaults__ or ())
         self._reach(plain.__kwdefaults__ or ())
@@ -154,6 +153,9 @@ class _Reads:
         stored = getattr_static(thing, name, MISSING)
         if stored is MISSING or isinstance(stored, _METHODS):
             self._called(kind, (name,))
+        elif hasattr(type(stored), "__get__") and not isinstance(stored, types.MemberDescriptorType):
+            self._reach(stored)  # a descriptor of the program's own, which may fail where it is not read
+            self._called(type(stored), ("__get__",))
         elif not isinstance(thing, dict) or not hasattr(dict, name):
             value = getattr(thing, name, MISSING)
             capture(self._context, thing, name, value)
@@ -217,6 +219,8 @@ def _items(value: object) -> Iterable[object]:
 
 def _has_parts(value: object) -> bool:
     """Whether it is something of the program's that holds, or stores, other things; numbers and texts do not."""
+    if isinstance(value, (int, float, str)):
+        return False
     if isinstance(value, types.ModuleType):
         return is_of_program(value.__name__)
     if isinstance(value, type):

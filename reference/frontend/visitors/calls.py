@@ -179,7 +179,7 @@ def _plain_call(
     if not context.static_depth:  # inside of static the program says that once is meant
         run = partial(without_memory, str(own(function, "__name__", "it")), run)
     result = guarded(context, lambda: called(function, run, args, kwargs))
-    capture_reads(context, function, [*args, *kwargs.values()], result)
+    guarded(context, lambda: capture_reads(context, function, [*args, *kwargs.values()], result))
     return result
 
 
