@@ -35,17 +35,10 @@ class Attribute:
 
     def is_same(self) -> bool:
         """Whether it still is that; numbers and texts are compared by value."""
-        now, was = self.now(), self.was()
+        now, was = getattr(self.owner(), self.name, MISSING), self.was()
         if now is was or (self.holds is not None and type(now) is type(was)):
             return self.holds is None or changes_in_place(now) == self.holds
         return _equal(now, was)
-
-    def now(self) -> object:
-        """What it is now."""
-        try:
-            return getattr(self.owner(), self.name, MISSING)
-        except Exception:  # noqa: BLE001 - a cell is empty, or a property fails: whoever reads it next says so
-            return MISSING
 
     def equals(self, other: Attribute) -> bool:
         """Whether another one was the same."""
@@ -82,9 +75,9 @@ class Attributes:
             for owner, name, was in self._plain:
                 if id(getattr(owner(), name, MISSING)) != was:
                     return all(one.is_same() for one in self._captured)
-        except Exception:  # noqa: BLE001 - as in `Attribute.now`
+            return all(one.is_same() for one in self._holding) if self._holding else True
+        except Exception:  # noqa: BLE001 - a cell is empty, or a property fails: who compiles the kernel again says so
             return False
-        return all(one.is_same() for one in self._holding) if self._holding else True
 
 
 def attributes(captured: Sequence[Read], life: Life) -> tuple[Attribute, ...]:

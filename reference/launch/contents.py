@@ -44,8 +44,9 @@ _CONTENTS = 2 * _WORD
 
 def by_value(value: bool | int | float | str) -> Hashable:
     """Equal for the same numbers and texts of one class, whatever these of the program's own say of themselves."""
-    base = next(one for one in NUMBERS if isinstance(value, one))
-    return type(value), base.__repr__(value)
+    kind = type(value)
+    base = kind if kind in NUMBERS else next(one for one in NUMBERS if isinstance(value, one))
+    return kind, base.__repr__(value)
 
 
 def template_key(value: object, around: tuple[int, ...] = ()) -> Hashable:

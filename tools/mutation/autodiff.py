@@ -78,7 +78,7 @@ LIKELY: Final = {
     "backends/codegen_llvm/loops/*": ("backends/codegen_llvm/test_versioning",),
     "backends/codegen_llvm/*": ("backends/codegen_llvm/*",),
     "gradients/memory/undo.py*": ("gradients/test_undo",),
-    "gradients/tapes/apart.py*": ("gradients/test_memory_by_two_names",),
+    "gradients/tapes/aliases.py*": ("gradients/test_memory_by_two_names",),
     "gradients/memory/needed.py*": ("gradients/test_undo",),
     "gradients/*": ("gradients/test_tape", "gradients/test_custom", "kernels/test_gradient"),
     "*/activity.py*": ("autodiff/test_activity",),

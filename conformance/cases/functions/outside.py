@@ -4,6 +4,7 @@ import types
 from functools import partial
 
 from adstack.conformance.case import Run, case
+from adstack.conformance.recompiled import scaled_runs
 
 RATE = 2.0
 RATES = [2.0]
@@ -103,28 +104,7 @@ READERS = [
 def variables_from_outside_may_change(qd, way):
     """The kernel is compiled for what they are at the call."""
     ways, become = readers(qd)
-    rate = ways[way]
-    x, y = (qd.field(qd.f32, shape=2, needs_grad=True) for _ in range(2))
-
-    @qd.kernel
-    def k():
-        for i in x:
-            y[i] = x[i] * rate()
-
-    def both():
-        for _ in range(3):
-            k()
-        k.grad()
-
-    def changed():
-        become(7.0)
-        both()
-
-    given = {x: [1, -3], x.grad: 0, y.grad: 1}
-    return [
-        Run(both, given=given, expect={y: [2, -6], x.grad: 2}),
-        Run(changed, given=given, expect={y: [7, -21], x.grad: 7}),
-    ]
+    return scaled_runs(qd, ways[way], lambda: become(7.0))
 
 
 @case(rules=["control.variables"])

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from adstack.conformance.case import Run, case
+from adstack.conformance.recompiled import scaled_runs
 
 CONFIG = types.ModuleType("config")
 """A module of the program's own."""
@@ -124,27 +125,7 @@ def what_plain_functions_reach_may_change(qd, way):
     thing = Derived()
     thing.become(2.0)
     rate = ways(thing)[way]
-    x, y = (qd.field(qd.f32, shape=2, needs_grad=True) for _ in range(2))
-
-    @qd.kernel
-    def k():
-        for i in x:
-            y[i] = x[i] * rate()
-
-    def both():
-        for _ in range(3):
-            k()
-        k.grad()
-
-    def changed():
-        thing.become(7.0)
-        both()
-
-    given = {x: [1, -3], x.grad: 0, y.grad: 1}
-    return [
-        Run(both, given=given, expect={y: [2, -6], x.grad: 2}),
-        Run(changed, given=given, expect={y: [7, -21], x.grad: 7}),
-    ]
+    return scaled_runs(qd, rate, lambda: thing.become(7.0))
 
 
 @case(rules=["control.variables"], params={"of": ["shape", "elements"]})

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from specialisation_kit import specialisations
 
@@ -123,6 +124,23 @@ def test_a_variable_of_an_enclosing_function_that_has_no_value_is_an_error(compi
             doubled()
     number = 3.0
     assert [doubled() for _ in range(4)] == [3.0] * 4
+
+
+def test_elements_of_an_array_of_which_the_shape_is_read_compile_nothing(compiled_arch: str) -> None:
+    qd.init(arch=compiled_arch)
+    array = np.zeros(3, np.float32)
+
+    @qd.kernel
+    def extent() -> qd.i32:
+        return array.shape[0] + array.ndim
+
+    for value in range(5):
+        array[:] = value
+        assert extent() == 4
+    array = np.ones(3, np.float32)
+    assert (extent(), len(specialisations(extent))) == (4, 1)
+    array = np.ones(2, np.float32)
+    assert (extent(), len(specialisations(extent))) == (3, 2)
 
 
 class Failing:

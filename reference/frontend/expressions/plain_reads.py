@@ -24,10 +24,10 @@ from .captures import capture, capture_defaults, capture_name, is_class_of_progr
 
 __all__ = ["capture_protocols", "capture_reads", "look_at"]
 
-_MOST: Final = 10_000
-"""So many functions and objects are looked at for one call."""
 _BY_TEXT: Final = {"getattr", "hasattr", "vars", "globals", "attrgetter", "__dict__"}
 """Where code names one of these, the texts in it may be names, too."""
+_FUNCTIONS: Final = (types.FunctionType, types.MethodType)
+_METHODS: Final = (types.FunctionType, property, classmethod, staticmethod)
 _LOADS_GLOBAL: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 _BINARY: Final = "add and divmod floordiv lshift matmul mod mul or pow rshift sub truediv xor"
 _PROTOCOL: Final = tuple(
@@ -114,7 +114,7 @@ class _Reads:
                 self._reach(part)
         elif isinstance(value, _FUNCTIONS):
             self._read(value)
-        elif _has_parts(value) and id(value) not in self._things and len(self._things) < _MOST:
+        elif _has_parts(value) and id(value) not in self._things:
             self._things[id(value)] = value
             if isinstance(value, type):
                 self._called(value, ("__init__", "__new__", "__post_init__"))
@@ -132,7 +132,7 @@ class _Reads:
     def _read(self, function: PythonFunction) -> None:
         """What the code of a function names, if it is one of the program's."""
         code, plain = _code(function), own(function, "__func__", function)
-        if code is None or id(plain) in self._functions or len(self._functions) == _MOST:
+        if code is None or id(plain) in self._functions:
             return
         self._functions[id(plain)] = plain
         named = {name for part in _parts(code) for name in part.co_names}
@@ -160,10 +160,6 @@ class _Reads:
             value = getattr(thing, name, MISSING)
             capture(self._context, thing, name, value)
             self._reach(value)
-
-
-_FUNCTIONS: Final = (types.FunctionType, types.MethodType)
-_METHODS: Final = (types.FunctionType, property, classmethod, staticmethod)
 
 
 def _in_classes(kind: type, name: str) -> Iterator[PythonFunction]:

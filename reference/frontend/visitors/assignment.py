@@ -289,8 +289,7 @@ def _unpack(context: Context, target: ast.Tuple | ast.List, value: object, keep:
 def _assign(context: Context, node: ast.Assign) -> None:
     value = evaluate(context, node.value)
     keep = _is_static(context, node.value)
-    if len(node.targets) > 1:
-        check_single_name(context, [target.id for target in node.targets if isinstance(target, ast.Name)], value)
+    check_single_name(context, [target.id for target in node.targets if isinstance(target, ast.Name)], value)
     for target in node.targets:
         assign(context, target, value, keep, node)
 

@@ -43,10 +43,9 @@ def named_collection(context: Context, name: str, value: KernelObject, local: Lo
 
 def check_single_name(context: Context, names: Sequence[str], value: KernelObject) -> None:
     """Refuse `a = b = [...]` where a function stores to elements of it: it has two names."""
-    for one in _collections(value):
-        for name in names[1:]:
-            if any(_is_stored_to(context, other) for other in names):
-                _refuse_second_name(context, name, one)
+    shared = next(_collections(value), None)
+    if shared is not None and len(names) > 1 and any(_is_stored_to(context, name) for name in names):
+        _refuse_second_name(context, names[1], shared)
 
 
 def check_unshared(context: Context, name: str, value: KernelObject) -> None:

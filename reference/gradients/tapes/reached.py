@@ -16,7 +16,7 @@ from ...values.linked import Linked
 from ..events import CustomCall, Event, HostWrites, Launch
 from ..memory.undo import identity
 from ..scalar_arguments import active_parameters, unlink
-from .apart import check_apart
+from .aliases import check_apart
 from .links import Linking, Links
 from .losses import Loss
 from .run import Run

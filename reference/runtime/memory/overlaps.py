@@ -1,10 +1,10 @@
-"""Whether two buffers are the same memory, in part or whole: `overlap(one, other)`."""
+"""Whether two buffers are the same memory, in part or whole: `overlap(one, other)`, by their `bounds`."""
 
 from __future__ import annotations
 
 from .buffers import Buffer
 
-__all__ = ["overlap"]
+__all__ = ["bounds", "overlap"]
 
 
 def overlap(one: Buffer, other: Buffer) -> bool | None:
@@ -16,8 +16,16 @@ def overlap(one: Buffer, other: Buffer) -> bool | None:
         return True
     if one.owned and other.owned:
         return False
-    offered = one.backend.capabilities
-    if one.storage is None or other.storage is None or not (offered.direct or offered.addressed):
+    first, second = bounds(one), bounds(other)
+    if first is None or second is None:
         return None
-    start, another = one.backend.address(one.storage), other.backend.address(other.storage)
-    return start < another + other.nbytes and another < start + one.nbytes
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def bounds(buffer: Buffer) -> tuple[int, int] | None:
+    """The first address of a buffer, and that behind its last; None if they can't be told."""
+    offered = buffer.backend.capabilities
+    if buffer.storage is None or not (offered.direct or offered.addressed):
+        return None
+    start = buffer.backend.address(buffer.storage)
+    return start, start + buffer.nbytes

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import AdstackDataAccessError
-from ...runtime.memory.buffers import Array, Buffer
+from ...runtime.memory.overlaps import bounds
 from ..events import Event, Launch
 from ..memory.undo import identity
 
@@ -70,31 +70,19 @@ def _note(memories: dict[Hashable, _Memory], event: Launch) -> None:
         if place.role != "primal" or buffer is None or (buffer.owned and not buffer.shared and name not in originals):
             continue
         array = originals.get(name)
-        bounds = _bounds(buffer, array)
-        if bounds is None:
+        places = bounds(buffer) if array is None else (array.ctypes.data, array.ctypes.data + array.nbytes)
+        if places is None:
             continue
-        key = identity(buffer) if array is None else (bounds, array.shape, array.strides, array.dtype)
+        key = identity(buffer) if array is None else (places, array.shape, array.strides, array.dtype)
         if key not in memories:
             what = f"argument {name}" if name in event.call.arrays else f"field {place.label or name}"
-            memories[key] = _Memory(*bounds, what)
+            memories[key] = _Memory(*places, what)
         memory, gradient = memories[key], gradients.get(id(buffer))
         memory.gradients.add(None if gradient is None else identity(gradient))
         if name in compiled.written:
             memory.writer = event
         if gradient is not None or name in compiled.read:
             memory.user = event
-
-
-def _bounds(buffer: Buffer, array: Array | None) -> tuple[int, int] | None:
-    """The addresses that a buffer, or the array that it is a copy of, takes; None if these can't be told."""
-    array = buffer.view() if array is None else array
-    if array is not None:
-        return array.ctypes.data, array.ctypes.data + array.nbytes
-    offered = buffer.backend.capabilities
-    if buffer.storage is None or not (offered.direct or offered.addressed):
-        return None
-    start = buffer.backend.address(buffer.storage)
-    return start, start + buffer.nbytes
 
 
 def _pairs(memories: Iterable[_Memory]) -> Iterator[tuple[_Memory, _Memory]]:
