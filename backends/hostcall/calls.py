@@ -163,7 +163,7 @@ def _condition_tables(entry: Entry, shortcut: Shortcut) -> dict[str, Words]:
     written = [buffer for name, buffer in shortcut.buffers.items() if name in shortcut.written]
     return {
         "written": words_of([[address_of(buffer.record()) + 8 * VERSION] for buffer in written]),
-        "attributes": words_of([[one.owner, id(one.name), one.value] for one in shortcut.attributes]),
+        "attributes": words_of([[one.owner, id(one.name), one.value, one.is_key] for one in shortcut.attributes]),
         "conditions": words_of([condition_words(one) for one in shortcut.conditions]),
         "distinct": words_of([[slots + 8 * pointers[name] for name in pair] for pair in shortcut.distinct]),
     }

@@ -51,6 +51,17 @@ _ATTRIBUTES: Final = f"""
 {word("%owner", "ptr", "%row", ATTRIBUTE["owner"])}
 {word("%name", "ptr", "%row", ATTRIBUTE["name"])}
 {word("%was", "ptr", "%row", ATTRIBUTE["value"])}
+{word("%is.key", "i64", "%row", ATTRIBUTE["is_key"])}
+  %in.dict = icmp ne i64 %is.key, 0
+  br i1 %in.dict, label %key, label %attribute
+key:
+  %held = call ptr @PyDict_GetItemWithError(ptr %owner, ptr %name)
+  %same.key = icmp eq ptr %held, %was
+  br i1 %same.key, label %each.next, label %no.key
+no.key:
+  call void @PyErr_Clear()
+  ret i1 false
+attribute:
   %now = call ptr @PyObject_GetAttr(ptr %owner, ptr %name)
   %missing = icmp eq ptr %now, null
   br i1 %missing, label %clear, label %compare

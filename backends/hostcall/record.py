@@ -82,8 +82,9 @@ name, holds, held: of a member, the address of its attribute's name; 1 if it has
     kernel runs; and the address of the attribute's object meanwhile, else 0.
 """
 
-ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value"))}
-"""The words of an attribute that must be what it was: addresses of its owner, its name and its value."""
+ATTRIBUTE: Final = {name: at for at, name in enumerate(("owner", "name", "value", "is_key"))}
+"""The words of an attribute that must be what it was: addresses of its owner, its name and its value; 1 if the owner is
+a dictionary, of which it is a key."""
 
 CONDITION: Final = {name: at for at, name in enumerate(("address", "other", "value"))}
 """The words of a condition: the word at `address` is less than the word at `other`; if `other` is 0, it is `value`."""

@@ -143,12 +143,14 @@ class SameAttribute:
 
     Attributes:
         keep: the objects, as far as no condition ends with them.
+        is_key: the object is a dictionary, and it is the value of this key.
     """
 
     owner: int
     name: str
     value: int
     keep: tuple[object, ...] = ()
+    is_key: bool = False
 
 
 @dataclass(frozen=True)
